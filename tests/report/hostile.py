@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from reconciler.changes.change import Action, Consequence
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
@@ -11,6 +13,27 @@ from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 from reconciler.report.document.document import Document
+from reconciler.report.document.pieces import (
+    BarChart,
+    Cell,
+    ColumnChart,
+    ConsentToCopy,
+    DifferenceRow,
+    Differences,
+    Grid,
+    HeatMap,
+    Judgement,
+    ListChange,
+    Names,
+    PartitionMap,
+    Piece,
+    Prose,
+    Series,
+    Statement,
+    Tile,
+    Tiles,
+    WaysOut,
+)
 from reconciler.report.document.probe import clients_part
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 
@@ -62,6 +85,28 @@ def hostile(trick: str) -> Document:
         explain=lambda _code: trick,
         parts=(clients_part(felt(trick)),),
     )
+
+
+def every_piece(trick: str) -> tuple[Piece, ...]:
+    """One of each sort, with this in every text of it."""
+    grid = Grid(head=(trick, trick), rows=((Cell(text=trick, alike=(trick, trick)), Cell(text=trick, is_code=True)),))
+    wide = replace(grid, rows=((Cell(text=trick * 9), Cell(text="x" * 200)),), is_stacked=True)
+    row = DifferenceRow(path=trick, before=trick * 9, after="x" * 200, words=trick, items=ListChange(trick, trick, 1))
+    consent = ConsentToCopy(words=trick, entry=trick, language="yaml")
+    each = Statement(text=trick, each=((trick, trick), (trick, trick)))
+    judgement = Judgement(
+        code="ST101", name=trick, status=trick, tone="bad", statement=each, reason=trick, way_out=trick, consent=consent
+    )
+    series = Series(name=trick, values=(1,))
+    return (
+        grid, wide, Differences(rows=(row,), sides=(trick, trick)), each, judgement,
+        PartitionMap(drawn={"now": [trick], "then": ["b"], "queued": [3]}), Names(word=trick, names=(trick,)),
+        WaysOut(lines=(trick,)), Prose(lines=(trick,)), Prose(lines=(trick,), is_list=True),
+        Tiles(tiles=(Tile(label=trick, value=trick, note=trick),)),
+        ColumnChart(labels=(trick,), series=(series,), what=trick),
+        HeatMap(rows=(trick,), columns=(trick,), values=((1,),), what=trick),
+        BarChart(title=trick, labels=(trick,), values=(1,), what=trick),
+    )  # fmt: skip
 
 
 def felt(trick: str) -> Probe:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -12,10 +13,17 @@ from reconciler.cli.shared.reporting import ReportFormat
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.codec.json import json_line, json_text
 from reconciler.report.document.document import Document
-from reconciler.report.document.pieces import DifferenceRow, Differences, Fold, Folds, Names, Prose, ReportPart
+from reconciler.report.document.pieces import (
+    Aside,
+    Fold,
+    Folds,
+    Piece,
+    Prose,
+    ReportPart,
+)
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.visible import inert
-from tests.report.hostile import HUGE, TRICKS, hostile
+from tests.report.hostile import HUGE, TRICKS, every_piece, hostile
 from tests.report.plans import create, everything, plan
 
 every_format = pytest.mark.parametrize("name", FORMATS)
@@ -54,14 +62,12 @@ def test_a_report_without_a_plan_obeys_nobody_either(name: str, trick: str) -> N
 @every_format
 @every_trick
 def test_the_parts_of_a_report_obey_nobody_either(name: str, trick: str) -> None:
-    differences = Differences(
-        rows=(DifferenceRow(path=trick, before=trick, after=trick, words=trick),), sides=("live", "wanted")
-    )
-    fold = Fold(
-        mark="~", word="changed", name=trick, place=trick, pieces=(differences, Names(word="namely", names=(trick,)))
-    )
-    found = Document(title=trick, parts=(ReportPart(title=trick, pieces=(Folds(folds=(fold,)), differences)),))
-    text = FORMATS[name](found)
+    pieces = every_piece(trick)
+    fold = Fold(mark="~", word="changed", name=trick, about=trick, place=trick, pieces=pieces)
+    aside = Aside(title=trick, pieces=pieces)
+    part = ReportPart(title=trick, lead=trick, verdict=trick, pieces=(Folds(folds=(fold,)), aside, *pieces))
+    assert {type(piece) for piece in part.pieces} == {*get_args(Piece)}
+    text = FORMATS[name](Document(title=trick, parts=(part,)))
     assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
     assert [line for line in text.splitlines() if line.lstrip().startswith("::")] == []
     assert "##[" not in text

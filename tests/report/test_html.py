@@ -19,8 +19,9 @@ from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
 from reconciler.report.document.picture import MOST_CARDS, picture
+from reconciler.report.document.pieces import ReportPart
 from reconciler.report.formats import FORMATS
-from tests.report.hostile import TRICKS, hostile, many
+from tests.report.hostile import TRICKS, every_piece, hostile, many
 from tests.report.plans import create, everything, members_moved, plan, planned, update
 
 VOID = {"meta", "input", "br"}
@@ -66,7 +67,10 @@ def parsed(document: Document) -> Parsed:
     return page
 
 
-DOCUMENTS = [Document(topology="orders", plan=everything()), Document(plan=plan(kept=1)), *map(hostile, TRICKS)]
+DOCUMENTS = [
+    Document(topology="orders", plan=everything()), Document(plan=plan(kept=1)), *map(hostile, TRICKS),
+    *(Document(title="orders", parts=(ReportPart(title="Parts", pieces=every_piece(trick)),)) for trick in TRICKS),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=range(len(DOCUMENTS)))

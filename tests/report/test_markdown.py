@@ -15,12 +15,13 @@ from reconciler.changes.change import Action
 from reconciler.model.code_pages import rule_url
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.report.document.document import Document
+from reconciler.report.document.pieces import Aside, Fold, Folds, ReportPart
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose
 from reconciler.report.markdown.markdown import LIMIT
 from reconciler.report.markdown.pieces import way_out_blocks
 from tests.golden.test_formats import showcase
-from tests.report.hostile import HUGE, TRICKS, hostile, many
+from tests.report.hostile import HUGE, TRICKS, every_piece, hostile, many
 from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
 from tests.rules.examples import example
 from tests.rules.test_rules import verdicts
@@ -73,6 +74,17 @@ def test_nothing_that_others_wrote_becomes_markup(trick: str) -> None:
         "the rows of what clients feel, of what was not shown, and of what was not tried"
     )
     assert {one.tag for one in found if one.type == "heading_open"} <= {"h3", "h4"}
+    markup = "".join(one.content for one in found if one.type in ("html_inline", "html_block"))
+    assert "<" not in OURS.sub("", markup)
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+def test_nothing_in_a_piece_becomes_markup(trick: str) -> None:
+    fold = Fold(mark="~", word="changed", name=trick, about=trick, place=trick, pieces=every_piece(trick))
+    part = ReportPart(title="Parts", pieces=(Folds(folds=(fold,)), Aside(title="more", pieces=every_piece(trick))))
+    found = pieces(said(Document(title="orders", parts=(part,))))
+    assert {one.type for one in found} & {"image", "s_open", "hr", "em_open"} == set()
+    assert links(found) == {("ST101", rule_url("ST101"))}
     markup = "".join(one.content for one in found if one.type in ("html_inline", "html_block"))
     assert "<" not in OURS.sub("", markup)
 

@@ -159,6 +159,13 @@ FORMATS = (
         seen_by=("tests/report/test_markdown.py::test_every_code_that_stops_a_plan_is_a_link_to_its_page",),
     ),
     Act(
+        name="consent to copy reaches the terminal with the control characters of a name",
+        file="reconciler/report/document/piece_lines.py",
+        before="{visible(piece.consent.entry)}",
+        after="{piece.consent.entry}",
+        seen_by=("tests/report/test_formats.py::test_the_parts_of_a_report_obey_nobody_either",),
+    ),
+    Act(
         name="an escape is removed: control characters reach the terminal",
         file="reconciler/report/words/visible.py",
         before="return text if text.isascii() and text.isprintable() else _OBEYED.sub(_escape_sequence, text)",

@@ -120,7 +120,7 @@ def _judgement(piece: pieces.Judgement, paper: Paper) -> Iterator[str]:
     yield from paper.paragraphs("\n".join(way_out_lines(piece.way_out)))
     if piece.consent:
         yield from paper.wrapped(f"{piece.consent.words}:")
-        yield f"  {piece.consent.entry}"
+        yield f"  {visible(piece.consent.entry)}"
 
 
 def _partition_map(piece: pieces.PartitionMap, paper: Paper) -> list[str]:
