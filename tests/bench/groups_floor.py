@@ -6,6 +6,7 @@ python -m tests.bench.groups_floor [groups]
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 import time
@@ -114,6 +115,7 @@ async def compare(js: JetStream, number: int) -> int:
 
 
 def main(number: str = "3000") -> int:
+    gc.disable()  # as every command does; collecting depends on what else the process holds
     pool = Pool()
     try:
         return talk(pool.account(), lambda js: compare(js, int(number)), within=30)
