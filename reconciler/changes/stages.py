@@ -23,7 +23,7 @@ INTEREST = "interest"
 """What a new consumer gives to a new stream, which takes messages only when somebody wants them."""
 
 
-NEEDED, BETTER, USUAL = range(3)
+NEEDED, ASKED, BETTER, USUAL = range(4)
 
 
 class Tie(NamedTuple):
@@ -35,7 +35,7 @@ class Tie(NamedTuple):
     """The field by which `first` gives what `then` takes; empty: `first` must be done completely. A change tied to
     itself cannot be made in one step at all."""
     weak: int = NEEDED
-    """How easily it is dropped if it would close a ring: never, if there is no other way, or first of all."""
+    """How easily it is dropped if it would close a ring: never, last, earlier, or first of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

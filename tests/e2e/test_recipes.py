@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -192,6 +193,35 @@ def test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_
         return line.each_once()
 
     assert talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_a_waiting_client_of_a_narrowed_consumer_gets_nothing_of_what_its_stream_begins_to_store(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    async def work(js: JetStream) -> list[str]:
+        line, heard = Pipeline(js, tmp_path), list[str]()
+
+        async def hear(message: Msg) -> None:
+            heard.append(message.subject)
+
+        text = (
+            f"streams: {{S: {{subjects: %s, retention: {retention}, consumers: {{c: {{ack_policy: explicit%s}}%s}}}}}}"
+        )
+        await line.applied(text % ("[s]", "", ""))
+        inbox = line.nc.new_inbox()
+        await line.nc.subscribe(inbox, cb=hear)
+        pull = json.dumps({"batch": 100, "expires": 60_000_000_000}).encode()
+        await line.nc.publish(f"{js.prefix}CONSUMER.MSG.NEXT.S.c", pull, reply=inbox)
+        other = ", d: {ack_policy: explicit, filter_subject: m}"
+        await while_applying(account, line, text % ("[s, m]", ", filter_subject: s", other), ["m", "s"])
+        await line.publish("m", 5)
+        assert await line.unprocessed("S", "d") > 5
+        return heard
+
+    heard = talk(account, work)
+    assert heard and {*heard} == {"s"}
 
 
 @on_every_version

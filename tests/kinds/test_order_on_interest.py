@@ -139,6 +139,32 @@ def test_a_consumer_takes_more_subjects_before_its_stream_does(tmp_path: Path) -
         assert found == ["consumer.update S c", "stream.update S o p"], retention
 
 
+FOREIGN = (
+    "streams: {S: {subjects: %s%s, consumers: {c: {ack_policy: explicit, filter_subject: %s}}}, T: {subjects: [t]}}"
+)
+
+
+@pytest.mark.parametrize("gains", ["[o, p]", "[o], sources: [{name: T}]"])
+@pytest.mark.parametrize("retention", ["limits", "workqueue", "interest"])
+def test_a_consumer_is_narrowed_before_its_stream_stores_what_it_is_not_to_get(
+    tmp_path: Path, gains: str, retention: str
+) -> None:
+    live = FOREIGN % ("[o]", ", retention: interest", "'>'")
+    found = steps(tmp_path, FOREIGN % (gains, ", retention: interest", "o"), live, retention)
+    narrowed, stored = order(found, "consumer.update S c", "stream.update S")
+    assert narrowed < stored, found
+
+
+def test_a_consumer_is_deleted_before_its_stream_stores_what_others_are_to_get(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [o], retention: workqueue, consumers: {c: {ack_policy: explicit}}}}"
+    desired = (
+        "streams: {S: {subjects: [o, p], retention: workqueue, consumers: {d: {ack_policy: explicit}}}}\n"
+        "removed: [{address: consumer/S/c, reason: d reads it}]"
+    )
+    gone, stored = order(steps(tmp_path, desired, live), "consumer.delete S c", "stream.update S")
+    assert gone < stored
+
+
 COPIED = "streams: {S: {subjects: [o, p], retention: interest}, ALL: {sources: [{name: S}]}}"
 COPIED_APART = """
 streams:

@@ -258,10 +258,13 @@ def test_consumers_that_read_what_a_new_source_brings_are_named(account: Account
         await applied(js, tmp_path, file([OWN]))
         await publish(js, *["o.a", "o.b"] * 5, "p.x")
         await rests(js, 1)
-        for name, config in {"all": {}, "east": {"filter_subject": "o.a"}, "own": {"filter_subject": "p.>"}}.items():
+        made = {"all": {}, "east": {"filter_subject": "o.a"}, "own": {"filter_subject": "p.>"}, "narrowed": {}}
+        for name, config in made.items():
             await make_consumer(js, "ALL", name, **config)
-        found = await plan(read(tmp_path, file([OWN, EVERYTHING])), js, RunOptions())
-        pending = {name: await waiting(js, name) for name in ("all", "east", "own")}
+        narrowed = "consumers: {narrowed: {ack_policy: explicit, filter_subject: p.>}}"
+        desired = file([OWN, EVERYTHING]).removesuffix("}}") + f", {narrowed}}}}}"
+        found = await plan(read(tmp_path, desired), js, RunOptions())
+        pending = {name: await waiting(js, name) for name in made}
         async for _ in apply(found, js):
             pass
         await rests(js, 11)
@@ -270,7 +273,7 @@ def test_consumers_that_read_what_a_new_source_brings_are_named(account: Account
 
     notes, more = talk(account, work)
     assert notes == ["the server at once copies 10 messages that O stores; all and east read them here (ST304)"]
-    assert more == {"all": 10, "east": 5, "own": 0}
+    assert more == {"all": 10, "east": 5, "own": 0, "narrowed": 0}
 
 
 @on_every_version

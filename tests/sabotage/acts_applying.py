@@ -57,6 +57,20 @@ STEPS = (
         ),
     ),
     Act(
+        name="a stream stores other subjects before a consumer that is not to get them is narrowed",
+        file="reconciler/kinds/order/reader_handovers.py",
+        before="            yield Tie(change.address, above.address, weak=ASKED)",
+        after="            pass",
+        seen_by=("tests/kinds/test_order_on_interest.py",),
+    ),
+    Act(
+        name="a consumer that no longer matches what a new source brings is named as its reader",
+        file="reconciler/kinds/effects/listeners.py",
+        before='_wants(info["config"], source) and _wants(then, source)',
+        after='_wants(info["config"], source)',
+        seen_by=("tests/quantities/test_sources.py::test_consumers_that_read_what_a_new_source_brings_are_named",),
+    ),
+    Act(
         name="a stream takes another's subjects before its consumer of new messages exists",
         file="reconciler/kinds/order/reader_handovers.py",
         before='    return change.becomes("deliver_policy") in ("new", "last", "last_per_subject")',

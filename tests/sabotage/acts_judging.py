@@ -362,8 +362,8 @@ RULES = (
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and intersections(filters_of(info["config"]), source.lands_on)',
-        after="stay(info)",
+        before="    return bool(intersections(filters_of(consumer), source.lands_on))",
+        after="    return True",
         seen_by=("tests/quantities/test_sources.py",),
     ),
     Act(

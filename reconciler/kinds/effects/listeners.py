@@ -31,7 +31,7 @@ from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subject_part import transformed_subjects
 from reconciler.kinds.subjects.subjects import collide, intersections, is_subset
 from reconciler.kinds.subjects.transforms import outcome
-from reconciler.model.resource import Json
+from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
 
@@ -419,18 +419,27 @@ def _treatment_of_copies_text(moved: MovedField, source: NewSource) -> str:
 
 
 def _readers_text(source: NewSource, number: Amount) -> str:
-    """Consumers that stay and want some of it."""
+    """Consumers that stay and want some of it. One that this plan narrows changes before the stream copies anything."""
     if source.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
     stream = stream_of(source.change)
-    live, stay = source.view.snapshot.consumers.get(stream, {}), unprocessed.staying_consumer_test(stream, source.view)
+    live, afterwards = (
+        source.view.snapshot.consumers.get(stream, {}),
+        unprocessed.consumers_afterwards(stream, source.view),
+    )
     names = sorted(
-        name for name, info in live.items() if stay(info) and intersections(filters_of(info["config"]), source.lands_on)
+        name
+        for name, info in live.items()
+        if (then := afterwards.get(name)) is not None and _wants(info["config"], source) and _wants(then, source)
     )
     if not names:
         return ""
     read = "may read" if ">" in source.lands_on else "reads" if len(names) == 1 else "read"
     return f"; {_consumer_names(names, live)} {read} {'it' if number.most == 1 else 'them'} here"
+
+
+def _wants(consumer: Config, source: NewSource) -> bool:
+    return bool(intersections(filters_of(consumer), source.lands_on))
 
 
 def _consumer_names(names: Sequence[str], live: Mapping[str, Mapping[str, Json]]) -> str:

@@ -4,6 +4,9 @@ A consumer that starts with new messages never gets those that were stored befor
 subjects has passed those that were stored behind it. An interest stream drops what no consumer wants. So a stream takes
 subjects when their readers are there, and gives them up before its consumers do. On an interest stream, a consumer takes
 subjects over before another gives them up; consumers that exchange subjects both have them for a moment.
+
+A consumer whose filter no longer matches what its stream begins to store changes before the stream: its clients would get
+messages that they do not expect.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, FirstStage, Tie
+from reconciler.changes.stages import ASKED, BETTER, EXISTENCE, INTEREST, NEEDED, FirstStage, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.consumer_position.retention import is_interest
@@ -21,6 +24,7 @@ from reconciler.kinds.order import subject_handovers
 from reconciler.kinds.order.subject_handovers import parked_subjects, subjects_after, subjects_before
 from reconciler.kinds.stream_config.new_copies import newly_copied_streams, replaced_readers
 from reconciler.kinds.subjects.filters import (
+    EVERYTHING,
     filter_fields,
     gained_subjects,
     held_subjects,
@@ -73,9 +77,9 @@ def _ties_of_readers(
     above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View
 ) -> Iterator[Tie]:
     """The stream passes subjects on before its consumers give them up, and takes none before their readers exist; until
-    then, those that give them to it keep them."""
+    then, those that give them to it keep them. A consumer that would get what arrives, and is not to, changes first."""
     lost, taken = passed_on_subjects(above.address.name, view), subjects_after(above, view) - subjects_before(above)
-    drops = is_interest(consumers[0], view)
+    drops, arriving = is_interest(consumers[0], view), taken.union(EVERYTHING if above.touches("sources") else ())
     for change in consumers:
         if above.action is Action.CREATE and change.action is Action.CREATE:
             if drops or (givers and _start_depends_on_creation(change)):
@@ -90,6 +94,8 @@ def _ties_of_readers(
             yield Tie(change.address, above.address, gives=INTEREST)
         elif drops and change.action.writes and _any_collides(partly_lost_subjects(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
+        elif change.action.writes and _any_collides(partly_lost_subjects(change), arriving):
+            yield Tie(change.address, above.address, weak=ASKED)
 
 
 def _misses_messages(change: Change, view: View) -> bool:
