@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.journeys.apply.backup import back_up
 from reconciler.journeys.plan.plan import plan
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import Alone
 from tests.groups.making import until
-from tests.quantities.losing import applied, publish
+from tests.guards.restoring import restore
+from tests.quantities.losing import applied, planned, publish, take
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, talk
@@ -186,3 +188,39 @@ def test_a_mirror_direct_that_is_taken_out_of_the_file_goes_to_its_default(accou
         return bool(done(await js.request("STREAM.INFO.M"))["config"]["mirror_direct"])
 
     assert not talk(account, work)
+
+
+@pytest.mark.parametrize("account", ["2.15"], indirect=True)
+def test_a_stream_restored_from_a_backup_is_told_from_an_empty_one(account: Account, tmp_path: Path) -> None:
+    """Before 2.15 a restored stream shows when the old one was created, and is often taken for it."""
+    text = "streams: {S: {subjects: [s.*], consumers: {c: {ack_policy: explicit}}}, COPY: {sources: [{name: S}]}}"
+
+    async def work(js: JetStream) -> tuple[dict[str, Verdict], int, list[str]]:
+        await applied(js, tmp_path, text)
+        await publish(js, *["s.a"] * 10)
+        await take(js, "S", "c", 4)
+        await has(js, "COPY", 10)
+        async for _ in back_up(js, ["S"], tmp_path / "kept"):
+            pass
+        await take(js, "S", "c", 3)
+        await applied(js, tmp_path, text.replace("[s.*]", "[s.*], description: later"))
+        await publish(js, *["s.a"] * 5)
+        done(await js.request("STREAM.DELETE.S"))
+        await restore(js, tmp_path / "kept" / "S")
+        found = await planned(js, tmp_path, text)
+        await applied(js, tmp_path, text)
+        await take(js, "S", "c", 6)
+        await has(js, "COPY", 15 + 10)
+        return found, done(await js.request("CONSUMER.INFO.S.c"))["num_pending"], [*await planned(js, tmp_path, text)]
+
+    found, pending, then = talk(account, work)
+    assert found["CO312"].quantities["redelivered"] == 6 and pending == 0
+    assert found["CO312"].message.startswith(
+        "somebody restored it from a backup, and the old one is gone with its position"
+    )
+    assert "the new one continues at sequence 5, so up to 6 messages are redelivered" in found["CO312"].message
+    assert found["ST312"].message == (
+        "somebody restored a backup of it, which ends at sequence 10: messages that the old one stored after that are gone; its "
+        "consumers continue where they stood in the backup; COPY copies again what it holds"
+    )
+    assert then == []

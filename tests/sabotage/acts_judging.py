@@ -360,6 +360,27 @@ RULES = (
         seen_by=("tests/quantities/test_pushed_out.py",),
     ),
     Act(
+        name="a stream restored from a backup is said to have lost everything",
+        file="reconciler/kinds/losses/made_again.py",
+        before="        if is_restored(change):",
+        after="        if False:",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
+        name="a consumer that a restored stream lacks starts over without a word",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
+        before=" or has_older_messages(info, written)",
+        after="",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
+        name="a restored consumer is said to have redelivered what the old one delivered before the backup",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
+        before="    is_repeating = not is_old or has_delivered_since(change)",
+        after="    is_repeating = True",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
         before="    return bool(intersections(filters_of(consumer), source.lands_on))",

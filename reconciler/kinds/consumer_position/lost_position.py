@@ -252,7 +252,7 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES,
         quantities={name: Amount(0, number) for name, number in (("skipped", skipped), ("redelivered", again + repeated)) if number},
-        message=f"the old one is gone with its position{_known_position_text(change, lost)}: {'; '.join(clauses)}",
+        message=f"{_loss_text(change, lost, view)}: {'; '.join(clauses)}",
         fix=_way_on_text(lost, change, view),
     )  # fmt: skip
 
@@ -271,6 +271,11 @@ def _new_start_finding(change: Change, named: int, view: View) -> Finding | None
         fix=f"keep it if you know that the old one had come that far (clients' logs or monitoring may tell), or write opt_start_seq: {at}, "
         "which skips nothing",
     )  # fmt: skip
+
+
+def _loss_text(change: Change, lost: recorded_position.LostPosition, view: View) -> str:
+    gone = f"the old one is gone with its position{_known_position_text(change, lost)}"
+    return f"somebody restored it from a backup, and {gone}" if recorded_position.is_restored(change, view) else gone
 
 
 _AS_FAR = "as far as the old one"

@@ -12,6 +12,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import first_needed_sequence, start_sequence
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.fields.times import moment, time_before
+from reconciler.kinds.losses.restored import has_delivered_since, has_older_messages, is_restored_consumer
 from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Config, Json
@@ -52,21 +53,27 @@ def verified_next(change: Change, view: View) -> int | None:
 
 
 def _is_same_stream(change: Change, view: View) -> bool:
-    """The stream existed when the consumer was recorded."""
-    written, created = (
-        change.record.written if change.record else "",
-        live_stream_info(change, view).get("created"),
-    )
-    return bool(written and created) and moment(str(created)) < moment(written)
+    """The stream existed when the consumer was recorded, or is restored from a backup and kept its numbers."""
+    return _existed_when_recorded(change, view) is True
 
 
 def is_on_another_stream(change: Change, view: View) -> bool:
     """Its stream was recreated since it was recorded, and numbers its messages from the start again."""
-    written, created = (
-        change.record.written if change.record else "",
-        live_stream_info(change, view).get("created"),
-    )
-    return bool(written and created) and moment(str(created)) >= moment(written)
+    return _existed_when_recorded(change, view) is False
+
+
+def is_restored(change: Change, view: View) -> bool:
+    """Did somebody restore it, with its stream?"""
+    return is_restored_consumer(change, live_stream_info(change, view))
+
+
+def _existed_when_recorded(change: Change, view: View) -> bool | None:
+    """None: nobody knows."""
+    info, written = live_stream_info(change, view), change.record.written if change.record else ""
+    created = info.get("created")
+    if not (written and created):
+        return None
+    return moment(str(created)) < moment(written) or has_older_messages(info, written)
 
 
 def _is_below(answer: Json, sequence: int) -> bool:
@@ -101,7 +108,11 @@ def _beginning_questions(change: Change) -> Iterator[MessagesSince]:
 
 
 def _recreation_time(change: Change) -> str:
-    return str(change.info.get("created") or "") if change.made_anew else ""
+    """Empty if nobody knows it: before 2.15, a consumer that was restored from a backup shows when the old one was
+    created."""
+    created, written = str(change.info.get("created") or ""), change.record.written if change.record else ""
+    is_known = change.made_anew and created and (not written or moment(written) < moment(created))
+    return created if is_known else ""
 
 
 def _creation_question(change: Change) -> MessagesSince | None:
@@ -157,8 +168,10 @@ def compare_with_record(change: Change, view: View) -> LostPosition | None:
     info = {"config": {}, **change.live.state}
     reached, again = first_needed_sequence(info), _most_redelivered(change, view)
     ended = _beginning_sequence(info, reached, change, view) if position else 0
-    skipped = stored_between(position, ended, change, view) if position else 0
-    repeated = _most_repeated(info, reached, change, view)
+    is_old = is_restored(change, view)  # with all that it had delivered until then
+    skipped = stored_between(position, ended, change, view) if position and not is_old else 0
+    is_repeating = not is_old or has_delivered_since(change)
+    repeated = _most_repeated(info, reached, change, view) if is_repeating else 0
     lost = LostPosition(position, again, repeated, skipped, reached, ended)
     return lost if again or repeated or skipped else None
 

@@ -22,6 +22,7 @@ from reconciler.kinds.fields.words import consent_to, few, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import last_copy_question
 from reconciler.kinds.losses.over_limit import OwnName, as_named
+from reconciler.kinds.losses.restored import is_restored
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_label, origin_of
 from reconciler.kinds.stream_config.origins import copies_now, given_subjects, origin_names
 from reconciler.model.resource import Address, Config, Json
@@ -321,7 +322,8 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
         A mirror with `mirror_direct` answers direct gets of its origin. It answers those of the new one, too, with the messages of
         the old one: its readers get values that were deleted with it.
 
-        If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
+        If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record. If
+        somebody restored a backup, it holds what that holds, and its consumers continue where they stood then.
 
         A stream that is created under the name of one that nobody recorded is judged as well if a live stream copied that one. On
         servers before 2.15, streams that have a source of that name are named too where nobody can tell whether they copied.
@@ -337,6 +339,8 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
             return None
         messages = change.record.seen.get("messages", 0) if change.record else 0
         held = when_recorded_text(change, some(messages, "message") if messages else "")
+        if is_restored(change):
+            return _restored_finding(change, stream(change.address.name), view)
         copies = effects_on_copies(stream(change.address.name), change, view, own, is_known=is_again)
         if change.made_anew:
             return _recreated_by_hand_finding(held, messages, copies) if messages or copies.words else None
@@ -432,6 +436,41 @@ def _recreated_by_hand_finding(held: str, messages: int, copies: EffectsOnCopies
         fix="an apply only updates the record and brings no message back; a backup, if there is one, can be restored only after "
         "the new one is deleted (nats stream restore)",
     )
+
+
+def _restored_finding(change: Change, origin: str, view: View) -> Finding:
+    """Somebody restored a backup: what came after that is gone, and copies do not go back with it."""
+    last, noted = (
+        int(change.info["state"].get("last_seq", 0)),
+        int(change.record.seen.get("at") or 0) if change.record else 0,
+    )
+    lost = max(0, noted - last)
+    known = f", {some(lost, 'message')} of them by its record" if lost else ""
+    texts = [
+        f"somebody restored a backup of it, which ends at sequence {last}: messages that the old one stored after that are "
+        f"gone{known}; its consumers continue where they stood in the backup",
+        *_copies_of_restored_text(last, origin, view),
+    ]
+    return Finding(
+        outcome=Outcome.WARNS,
+        reaction=Reaction.DOES,
+        quantities={"messages": lost} if lost else {},
+        message="; ".join(texts),
+        fix="find out what publishers sent and clients processed since the backup; an apply only updates the record",
+    )
+
+
+def _copies_of_restored_text(last: int, origin: str, view: View) -> Iterator[str]:
+    """What streams do that copied from the old one."""
+    mirrors, sourced = _copies_that_stay(origin, view)
+    again = [*sourced] if view.target.version >= COPIES_NEW_ONES else []
+    beyond = [name for name, reached in mirrors.items() if reached > last]
+    beyond += [name for name, copy in sourced.items() if not again and (copy.reached > last or not copy.is_last)]
+    if again:
+        yield f"{listed(sorted(again))} {'copies' if len(again) == 1 else 'copy'} again what it holds"
+    if beyond:
+        they = "it" if len(beyond) == 1 else "they"
+        yield f"{listed(sorted(beyond))} may skip new messages, up to the number of the last one that {they} copied of the old one"
 
 
 def _refilling_streams(change: Change, view: View, own: OwnName) -> Iterator[str]:
