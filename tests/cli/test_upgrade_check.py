@@ -93,6 +93,16 @@ streams:
         }
 
 
+def test_files_name_their_oldest_version_and_no_running_server(shell: Shell) -> None:
+    sealed = "reconciler: 1\ntopology: t\n%sstreams: {S: {subjects: [s], sealed: true}}\n"
+    said = []
+    for expect in ("", 'expect: {min_server: "2.12"}\n'):
+        ran = shell("upgrade-check", shell.write(sealed % expect), "--server-version", "2.15")
+        assert ran.code == 4 and "ST108" in ran.out and "running server" not in ran.out, ran
+        said.append("So does the oldest version that these files are for (min_server)." in " ".join(ran.out.split()))
+    assert said == [False, True]
+
+
 def test_files_that_lose_nothing_end_with_0(shell: Shell) -> None:
     file = shell.write("reconciler: 1\ntopology: t\nexpect: {min_server: '2.12.8'}\nstreams: {S: {subjects: [s]}}\n")
     ran = shell("upgrade-check", file, "--server-version", "2.14.6")

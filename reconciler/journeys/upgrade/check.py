@@ -295,12 +295,11 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
     topology = topology_of(loaded)
     oldest = topology.expect.min_server
     before = Version.parse(oldest) if oldest else SUPPORTED[-1]
+    refused_before = _refused_resources(topology, before) if oldest else []
     return Checked(
         before=before,
         after=after,
-        findings=tuple(
-            worst_first(marked_findings(_refused_resources(topology, after), _refused_resources(topology, before)))
-        ),
+        findings=tuple(worst_first(marked_findings(_refused_resources(topology, after), refused_before))),
         news=tuple(news_sentences(before, after)),
         read={"resources": len(topology.resources)},
         diagnostics=loaded.diagnostics,

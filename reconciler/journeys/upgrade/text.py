@@ -40,7 +40,9 @@ def upgrade_text(
     for fate, members in groupby(findings, key=lambda finding: finding.fate):
         title = OF_FILES if of_files and fate is Fate.REFUSED else TITLES[fate]
         lines += [paper.paint(_title(title.format(version=after.short)), _ROLES.get(fate, "head"))]
-        lines += [line for entry in _groups_of_equal_findings(members) for line in _entry(entry, paper)]
+        lines += [
+            line for entry in _groups_of_equal_findings(members) for line in _entry(entry, paper, of_files=of_files)
+        ]
         lines.append("")
     if news:
         lines += ["Also worth knowing:"]
@@ -73,19 +75,26 @@ def _joined_findings(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFind
             yield from members
 
 
-def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
+def _entry(alike: Sequence[UpgradeFinding], paper: Paper, *, of_files: bool) -> list[str]:
     first = alike[0]
     shown = alike if paper.verbose else alike[:MANY]
     names = ", ".join(visible(finding.address) + _at_stake_text(finding.quantities) for finding in shown)
     names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
     code = f"{first.code} {first.name}. " if first.code else ""
-    already = " The running server does the same at its next start." if first.already else ""
+    already = f" {_already_sentence(first.fate, of_files=of_files)}" if first.already else ""
     location = f"  {visible(str(first.span))}" if first.span else ""
     lines = [
         *paper.wrapped(names + location, 2),
         *paper.wrapped(f"{code}{sentence(first.message, first.path)}{already}", 6),
     ]
     return [*lines, *(paper.paragraphs(f"Instead: {first.fix}", 6) if first.fix else [])]
+
+
+def _already_sentence(fate: Fate, *, of_files: bool) -> str:
+    """Who else does it; a refusal needs no restart."""
+    if of_files:
+        return "So does the oldest version that these files are for (min_server)."
+    return f"The running server does the same{'' if fate is Fate.REFUSED else ' at its next start'}."
 
 
 def _at_stake_text(quantities: Mapping[str, int]) -> str:
