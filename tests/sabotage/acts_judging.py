@@ -381,6 +381,13 @@ RULES = (
         seen_by=(says("CO312"),),
     ),
     Act(
+        name="the consumer of a group's member is deleted as if nobody created it again",
+        file="reconciler/kinds/consumer/deletion.py",
+        before="    group = _group_of_member(change, view)",
+        after="    group = None",
+        seen_by=(says("CO310"),),
+    ),
+    Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
         before="    return bool(intersections(filters_of(consumer), source.lands_on))",
@@ -488,8 +495,8 @@ RULES = (
     Act(
         name="a removed consumer loses its position without a word",
         file="reconciler/kinds/consumer/deletion.py",
-        before="    clauses += filter(None, [_position_clause(change, view)])\n",
-        after="",
+        before="[_position_clause(change, view) if group is None else",
+        after='["" if group is None else',
         seen_by=(says("CO310"),),
     ),
     Act(

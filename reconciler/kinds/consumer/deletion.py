@@ -16,6 +16,7 @@ from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, m
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, listed, some
+from reconciler.kinds.group_records.group_record import STATIC_BUCKET, durable_names, key, read_record
 from reconciler.kinds.losses.unprocessed import (
     claimed_messages,
     uncounted_questions_of_consumer,
@@ -47,6 +48,9 @@ def consumer_deletion(change: Change, view: View) -> Found:
 
     Pulls that wait on it end with 409, and later ones get 503, also those of a pinned client.
 
+    A consumer of a member of a static group is the only memory of that member's progress. The member's next instance creates it
+    again, and gets all that its partitions hold. So a consumer that was adopted before its group belongs under `forget`.
+
     `removed:` is the consent to the deletion; this verdict says what it costs.
 
     Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
@@ -57,10 +61,11 @@ def consumer_deletion(change: Change, view: View) -> Found:
     dropped, fate = _fate_of_unread(change, info, unread, view) if unread.most else (exactly(0), "")
     unclaimed = unclaimed_messages(change, view)
     loss_clause = f"{_lost_reader_clause(undelivered_messages(stream, info, view), info)}{fate}" if unread.most else ""
+    group = _group_of_member(change, view)
     clauses = [clause for clause in (loss_clause, _unclaimed_clause(unclaimed), _clients_clause(change)) if clause]
-    if not clauses:
+    if not (clauses or group):
         return None
-    clauses += filter(None, [_position_clause(change, view)])
+    clauses += filter(None, [_position_clause(change, view) if group is None else _member_clause(group, change, view)])
     dropped = Amount(dropped.least, dropped.most + unclaimed)
     return Finding(
         outcome=Outcome.WARNS,
@@ -70,7 +75,35 @@ def consumer_deletion(change: Change, view: View) -> Found:
         }
         | ({"dropped": dropped} if dropped.most else {}),
         message="; ".join(clauses),
+        fix=f"write forget: [{change.address}] instead, which leaves it to its group" if group else None,
     )
+
+
+def _group_of_member(change: Change, view: View) -> Address | None:
+    """The static group that stays, or is created, and has a member whose consumer this is."""
+    stream, name = change.address.names
+    names = [name[:end] for end, letter in enumerate(name) if letter == "-"]
+    addresses = (Address.of("static_group", stream, group) for group in names)
+    return next((address for address in addresses if name in _durables_afterwards(address, view)), None)
+
+
+def _durables_afterwards(group: Address, view: View) -> list[str]:
+    """The names of its members' consumers once this plan is applied; none if there is no such group then."""
+    planned = view.changes.get(group)
+    if planned and planned.action in (Action.CREATE, Action.DELETE):
+        return durable_names(group.name, planned.wanted) if planned.action is Action.CREATE else []
+    entry = view.snapshot.entries.get(STATIC_BUCKET, {}).get(key(*group.names))
+    return [] if entry is None or entry.deleted else durable_names(group.name, read_record(entry).config)
+
+
+def _member_clause(group: Address, change: Change, view: View) -> str:
+    """A member creates its consumer again, and a static group has no other memory of its progress."""
+    again = (
+        "is left in its partitions"
+        if retention_of(change.address.stream, view) == "workqueue"
+        else "is stored in its partitions, processed before or not"
+    )
+    return f"it is the consumer of a member of {group}: the member's next instance creates it again, and gets all that {again}"
 
 
 def _unclaimed_clause(unclaimed: int) -> str:
