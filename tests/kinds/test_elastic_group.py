@@ -193,6 +193,21 @@ def test_a_static_group_that_comes_back_always_says_what_it_starts_with(
     assert ("SG312" in {one.code for one in change.verdicts}) == (not told)
 
 
+@pytest.mark.parametrize(("retention", "is_said"), [("limits", True), ("workqueue", False)])
+@pytest.mark.parametrize("new", ["type: elastic, ", "type: static, members: [k], "])
+def test_a_group_in_the_place_of_another_gets_again_what_that_one_has_processed(
+    tmp_path: Path, new: str, retention: str, is_said: bool
+) -> None:
+    text = STATIC.replace("RETENTION", retention).replace("MEMBERS", "[m]")
+    group = f"h: {{{new}max_members: 2}}"
+    desired = f"""streams: {{S: {{subjects: [s.*], retention: {retention}, groups: {{{group}}}}}}}
+removed: [{{address: static_group/S/g, reason: h does it}}]
+"""
+    plan = scene(tmp_path, desired, text, raw={"streams": {"S": {"state": {"messages": 5, "last_seq": 5}}}}).plan()
+    (said,) = [one.message for change in plan.changes for one in change.consequences if "starts with" in one.message]
+    assert said.endswith(f"5 messages{', including what members of static_group/S/g have processed' * is_said}")
+
+
 @pytest.mark.parametrize(("retention", "number"), [("interest", 1), ("limits", 0)])
 def test_what_an_interest_stream_deleted_with_the_consumers_of_a_static_group_is_said(
     tmp_path: Path, retention: str, number: int

@@ -388,6 +388,13 @@ RULES = (
         seen_by=(says("CO310"),),
     ),
     Act(
+        name="a group in the place of another says nothing of what that one has processed",
+        file="reconciler/kinds/group_records/group_start.py",
+        before="    gone = [str(group.address) for group in groups if group.action is Action.DELETE]",
+        after="    gone = list[str]()",
+        seen_by=("tests/kinds/test_elastic_group.py",),
+    ),
+    Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
         before="    return bool(intersections(filters_of(consumer), source.lands_on))",

@@ -24,10 +24,21 @@ def start_consequences(
     if not is_told:
         held = matched or MatchedMessages(stored)
         number = amount(Amount(0, held.messages), "message")
-        yield Consequence(message=f"It starts with what {stream} already holds{held.where_text}: {number}")
+        begins = f"It starts with what {stream} already holds{held.where_text}: {number}"
+        yield Consequence(message=f"{begins}{_processed_before_clause(change, view)}")
     config = change.wanted
     if waiting := overflow_clause(config, stored, int(_state(change, view).get("bytes", 0)), stream):
         yield Consequence(message=f"Its queue {waiting}")
+
+
+def _processed_before_clause(change: Change, view: View) -> str:
+    """Names the groups in whose place it comes: this plan deletes them, and the stream keeps what they have processed."""
+    stream = change.address.stream
+    if view.snapshot.config_of(stream).get("retention", "limits") != "limits":
+        return ""
+    groups = [group for kind in ("static_group", "elastic_group") for group in view.children(stream, kind)]
+    gone = [str(group.address) for group in groups if group.action is Action.DELETE]
+    return f", including what members of {listed_few(gone)} have processed" if gone else ""
 
 
 class MatchedMessages(NamedTuple):
