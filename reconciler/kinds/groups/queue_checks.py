@@ -215,7 +215,7 @@ def source_ended_earlier(group: Group, evidence: Evidence) -> Iterator[Diagnosti
             "process again what they have processed of that"
         )
     yield error(
-        "GR104", group.address, f"stream {group.stream} {cause}: {position}. The queue silently skips everything up to there", fix
+        "GR104", group.address, f"stream {group.stream} {cause}: {position}. The queue may silently skip new messages up to there", fix
     )  # fmt: skip
 
 
