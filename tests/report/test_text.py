@@ -75,7 +75,7 @@ def test_numbers_of_what_clients_change_are_said_to_be_of_the_moment_at_which_th
     assert moment not in plan_text(plan(asking, read={"stream": 2})), (
         "clients do not change how many consumers there are"
     )
-    for of_groups in ("running instances end (none shows now)", "1 of those delivered before is redelivered"):
+    for of_groups in ("running instances end (none shows now)", "1 message delivered before is redelivered"):
         group = replace(moving.verdicts[0], message=of_groups)
         assert moment in plan_text(plan(replace(moving, verdicts=(group,)), read={"stream": 2})), of_groups
     nothing = replace(

@@ -155,7 +155,7 @@ class Costs:
             *([f"more if {at_work}"] if at_work else []),
         ]
         clause = (
-            f"{amount(self.redelivered)} of those delivered before {verb(self.redelivered.most, 'are')} redelivered"
+            f"{amount(self.redelivered, 'message')} delivered before {verb(self.redelivered.most, 'are')} redelivered"
         )
         return ", ".join([clause, " and ".join(also)]) if also else clause
 
