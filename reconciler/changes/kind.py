@@ -89,7 +89,7 @@ ANY = Bound(floor=1 << 31, percent=100)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """Everything that the engine may ask about a kind. Adding a kind takes one place and one registry line; one that is
-    a key of a bucket also needs its bucket among those that are read (`server/read/observe.py`)."""
+    a key of a bucket also needs its bucket among those that are read (`ENTRY_BUCKETS` of `model/ledger/records.py`)."""
 
     name: str
     family: str

@@ -83,7 +83,8 @@ def _path(place: tuple[int | str, ...]) -> str:
     return text.removeprefix(".")
 
 
-STATIC_BUCKET, ELASTIC_BUCKET = ENTRY_BUCKETS
+STATIC_BUCKET, ELASTIC_BUCKET = ENTRY_BUCKETS[:2]
+"""Buckets of other kinds stand behind them."""
 
 PRIORITY_GROUP = "PCG"
 """The one priority group all members pull with."""
