@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Four more than there are cores: tests wait for a lease, a gate or a server for two thirds of their time.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 4)")
+# Two more than there are cores: tests wait for a lease, a gate or a server for two thirds of their time.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 
 # CI looks at a red test twice (`tests/support/twice.py`).
 PYTEST ?= $(BIN)/python -m pytest
