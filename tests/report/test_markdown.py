@@ -19,7 +19,7 @@ from reconciler.report.document.pieces import Aside, Fold, Folds, ReportPart
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose
 from reconciler.report.markdown.markdown import LIMIT
-from reconciler.report.markdown.pieces import way_out_blocks
+from reconciler.report.markdown.pieces import part_blocks, way_out_blocks
 from tests.golden.test_formats import showcase
 from tests.report.hostile import HUGE, TRICKS, every_piece, hostile, many
 from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
@@ -87,6 +87,11 @@ def test_nothing_in_a_piece_becomes_markup(trick: str) -> None:
     assert links(found) == {("ST101", rule_url("ST101"))}
     markup = "".join(one.content for one in found if one.type in ("html_inline", "html_block"))
     assert "<" not in OURS.sub("", markup)
+
+
+def test_what_a_comment_never_shows_is_no_part_of_it() -> None:
+    hidden = Aside(title="Follows from these: 3", pieces=every_piece("x"), is_shown_in_text=False)
+    assert [*part_blocks(ReportPart(title="Clients", pieces=(hidden,)))] == []
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))

@@ -159,6 +159,22 @@ FORMATS = (
         seen_by=("tests/report/test_markdown.py::test_every_code_that_stops_a_plan_is_a_link_to_its_page",),
     ),
     Act(
+        name="files are blamed for a context that does not exist",
+        file="reconciler/report/document/headline.py",
+        before=" and not diagnostic.is_about_connection",
+        after="",
+        seen_by=("tests/report/test_markdown.py::test_files_are_blamed_only_where_they_are_wrong",),
+    ),
+    Act(
+        name="what a comment never shows is counted among what did not fit into it",
+        file="reconciler/report/markdown/pieces.py",
+        before="""        elif text := "\\n".join(_SHOWN[type(piece)](piece)):
+            yield text, 1""",
+        after="""        else:
+            yield "\\n".join(_SHOWN[type(piece)](piece)), 1""",
+        seen_by=("tests/report/test_markdown.py::test_what_a_comment_never_shows_is_no_part_of_it",),
+    ),
+    Act(
         name="consent to copy reaches the terminal with the control characters of a name",
         file="reconciler/report/document/piece_lines.py",
         before="{visible(piece.consent.entry)}",

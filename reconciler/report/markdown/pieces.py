@@ -36,8 +36,8 @@ def part_blocks(part: pieces.ReportPart) -> Iterator[tuple[str, int]]:
                 yield f"and {piece.left_out:_} more", piece.left_out
         elif isinstance(piece, pieces.Grid):
             yield from (("\n".join(_grid(part_of_it)), len(part_of_it.rows)) for part_of_it in _short_grids(piece))
-        else:
-            yield "\n".join(_SHOWN[type(piece)](piece)), 1
+        elif text := "\n".join(_SHOWN[type(piece)](piece)):
+            yield text, 1
 
 
 def _short_grids(piece: pieces.Grid) -> Iterator[pieces.Grid]:
