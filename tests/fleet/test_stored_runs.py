@@ -11,11 +11,12 @@ import pytest
 
 from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.json import findings_data
+from reconciler.fleet.report.json import findings_document
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.runs.fleet_run import FleetRun
 from reconciler.fleet.runs.looks import compile_report
 from reconciler.fleet.tables.store import Store, store
+from reconciler.report.codec.shape import data_of
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.settings import Settings
@@ -124,7 +125,7 @@ def test_of_a_run_that_compared_nothing_nobody_knows_what_strayed(shops: Shops) 
     """Named, it is told as it was."""
     found = shops.report(run=B)
     assert (found.run, found.drift) == (B, None)
-    assert "drift" not in findings_data(found)
+    assert "drift" not in data_of(findings_document(found))
     assert "nothing was compared" in said(found)
     assert "as it was applied" not in said(found)
     assert {(one["target"], one["bytes"]) for one in found.capacity or ()} == {("eu", 1_100), ("us", 1_100)}

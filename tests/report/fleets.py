@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.findings import FleetFindings, Rows
 from reconciler.fleet.report.run_rows import Count, DriftEntry, Field, SeenTarget, TargetFinding
 from reconciler.model.diagnostic import Severity
 from reconciler.model.fields import FieldInfo
@@ -26,6 +26,7 @@ def target(name: str, **said: object) -> SeenTarget:
         "consumers": 118,
         "messages": 3_400_000,
         "bytes": 40 << 30,
+        "unknown": 0,
         "seconds": 0.42,
     }
     return SeenTarget(**{"name": name, "labels": labels, **held, **said})  # type: ignore[arg-type]
@@ -50,7 +51,11 @@ def everything() -> FleetFindings:
 def well() -> FleetFindings:
     """Read, compared, and nothing to say."""
     found = everything()
-    targets = tuple(replace(one, error="", unknown=0) for one in found.targets or ())
+    empty = {"streams": 0, "consumers": 0, "messages": 0, "bytes": 0}
+    targets = tuple(
+        replace(one, error="", unknown=0, **(empty if one.error else {}))  # type: ignore[arg-type]
+        for one in found.targets or ()
+    )
     return replace(
         found, command="drift", targets=targets, drift=(), counts=(), compared=frozenset(one.name for one in targets),
         diagnostics=(), unrecorded={},
@@ -342,14 +347,18 @@ def hostile(trick: str) -> FleetFindings:
                   verdicts=(("ST301", trick),), ignored="")  # fmt: skip
     finding = TargetFinding(target=trick, severity=Severity.WARNING, code="LE105", name=trick, message=trick, address=trick,
                                 place=trick, fix=trick)  # fmt: skip
-    rows = {"address": trick, "path": trick, "target": trick, "stream": trick, "peers": trick}
     found = everything()
+    named = {"address", "path", "target", "stream", "peers"}
+
+    def rows(table: Rows | None) -> Rows:
+        return tuple({name: trick if name in named else value for name, value in one.items()} for one in table or ())
+
     return replace(
         found, fleet=trick, run=trick, targets=(SeenTarget(name=trick, labels={trick: trick, "env": trick}, error=trick),),
         drift=(bad,), diagnostics=(finding,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
-        history=tuple({**one, **rows, "standing": trick} for one in found.history or ()),
-        outliers=tuple({**one, **rows, "value": json.dumps(trick)} for one in found.outliers or ()),
-        capacity=tuple({**one, **rows} for one in found.capacity or ()),
+        history=tuple({**one, "standing": trick} for one in rows(found.history)),
+        outliers=tuple({**one, "value": json.dumps(trick)} for one in rows(found.outliers)),
+        capacity=rows(found.capacity),
         skew=tuple({**one, "choice": trick, "target": trick} for one in spread().skew or ()),
         actors=tuple({**one, "client": trick, "user": trick, "address": trick} for one in told().actors or ()),
     )  # fmt: skip

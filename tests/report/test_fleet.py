@@ -11,11 +11,12 @@ from jsonschema import Draft202012Validator
 
 from reconciler.fleet.report.drift import equal_drift, trend_part
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.json import COMMANDS, findings_data, fleet_schema
+from reconciler.fleet.report.json import COMMANDS, findings_document, fleet_schema
 from reconciler.fleet.report.overview import overview, totals_line
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.report.run_rows import Count, DriftEntry, SeenTarget
-from reconciler.report.codec.json import json_text
+from reconciler.report.codec.json import json_of
+from reconciler.report.codec.shape import data_of
 from reconciler.report.document.pieces import HeatMap, Tile, Tiles
 from reconciler.report.formats import FORMATS as OF_REPORTS
 from reconciler.report.markdown import markdown
@@ -29,7 +30,7 @@ FORMATS: dict[str, Callable[[FleetFindings], str]] = {
     "txt": lambda found: OF_REPORTS["text"](replace(report_of(found), paper=Paper(width=120))),
     "md": lambda found: OF_REPORTS["markdown"](report_of(found)),
     "html": lambda found: OF_REPORTS["html"](report_of(found)),
-    "json": lambda found: json_text(findings_data(found)),
+    "json": lambda found: json_of(findings_document(found)),
 }
 FLEETS = {
     "report": fleets.everything(), "drift": fleets.drift_only(), "well": fleets.well(), "skew": fleets.spread(),
@@ -50,7 +51,7 @@ def test_a_report_reads_as_its_golden_file(name: str, format_: str) -> None:
 def test_json_is_as_published(name: str) -> None:
     found = FLEETS[name]
     schema = json.loads(fleet_schema(found.command))
-    problems = [error.message for error in Draft202012Validator(schema).iter_errors(findings_data(found))]
+    problems = [error.message for error in Draft202012Validator(schema).iter_errors(data_of(findings_document(found)))]
     assert problems == []
 
 

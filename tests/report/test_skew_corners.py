@@ -7,7 +7,7 @@ from dataclasses import replace
 from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.json import findings_data
+from reconciler.fleet.report.json import findings_document
 from reconciler.fleet.report.report import report_of
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
@@ -44,7 +44,7 @@ def test_a_target_that_was_cut_off_is_told_beside_what_it_said_before() -> None:
     assert "only the subjects that were read before the others could not be:\n  timeout" in said
     assert "800 subjects" in said
     assert "3 candidates for 1 stream · 1 target not read completely" in said
-    assert findings_data(cut)["unread"] == ["eu-1"]
+    assert findings_document(cut).unread == ("eu-1",)
     assert findings_exit_code(cut) == exits.FAILED
 
 

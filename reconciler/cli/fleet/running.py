@@ -20,7 +20,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ReportFormat, Reports, reports, with_meanings
 from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.json import findings_data
+from reconciler.fleet.report.json import findings_document
 from reconciler.fleet.report.report import report_of
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
@@ -55,7 +55,7 @@ class SparkCommand:
             fleet_run.say.clear()
         commands = next_steps(findings, self.fleet_selection, self.spark_options)
         findings = replace(findings, following=(*findings.following, *commands))
-        document = with_meanings(replace(report_of(findings), data=findings_data(findings), paper=self.paper))
+        document = with_meanings(replace(report_of(findings), data=findings_document(findings), paper=self.paper))
         self.reports.publish(ReportFormat(self.format), document)
         return findings_exit_code(findings)
 

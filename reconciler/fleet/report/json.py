@@ -6,9 +6,9 @@ What `fleet COMMAND --format json` prints: a contract for each command, of the s
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, fields
+from functools import partial
 from typing import Annotated, Any
 
 from reconciler.fleet.report.findings import FleetFindings, Row, Rows
@@ -29,72 +29,22 @@ from reconciler.fleet.tables.rows import (
     TrendRow,
 )
 from reconciler.model.dataclass import dataclass
-from reconciler.model.shape import ALWAYS, Count, Like, format_of
+from reconciler.model.shape import ALWAYS, As, Count, Like, format_of
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
-
-_AS_JSON = {"history": ("live", "desired", "applied"), "outliers": ("value", "usual")}
-"""Columns that hold JSON as text."""
-TABLES = ("trend", "history", "repairs", "outliers", "capacity", "skew", "falls", "moves", "pins", "acks", "actors")
-
-
-def fleet_plan_document(fleet: str, plans: Sequence[TargetPlan]) -> FleetPlanDocument:
-    """Return what `fleet plan --format json` prints: for each target its plan, or the problems that prevented one."""
-    return FleetPlanDocument(command="plan", fleet=fleet, targets=tuple(plans))
-
-
-def findings_data(findings: FleetFindings) -> dict[str, Any]:
-    """Return the findings as plain data; a table that the command did not make is a missing key."""
-    around = {
-        "run": findings.run, "left_out": dict(findings.left_out), "silent": dict(findings.silent),
-        "earlier": [_row_data(row, ()) for row in findings.earlier], "uncompared": list(findings.uncompared_targets),
-        "without_record": dict(findings.unrecorded), "diagnostics": [*map(data_of, findings.diagnostics)],
-    }  # fmt: skip
-    looked = {
-        "targets": None if findings.targets is None else [*map(_target_data, findings.targets)],
-        "drift": None if findings.drift is None else [*map(data_of, findings.drift)],
-        "with_peers": None if findings.outliers is None else findings.with_peers,
-    }
-    tables = {name: _rows_data(name, getattr(findings, name)) for name in TABLES}
-    return {
-        "format": FORMAT,
-        "command": findings.command,
-        "fleet": findings.fleet,
-        "unread": list(findings.unread_targets),
-        **{name: value for name, value in around.items() if value},
-        **{name: value for name, value in (looked | tables).items() if value is not None},
-    }
-
-
-def _target_data(target: SeenTarget) -> dict[str, Any]:
-    """A count of 0 is said, but nothing was counted on a target that could not be read."""
-    counts = {name: getattr(target, name) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
-    return data_of(target) | ({} if target.error else counts)
-
-
-def _rows_data(table: str, rows: Rows | None) -> list[dict[str, Any]] | None:
-    return None if rows is None else [_row_data(row, _AS_JSON.get(table, ())) for row in rows]
-
-
-def _row_data(row: Row, texts: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        name: json.loads(value) if name in texts else _plain(value) for name, value in row.items() if value is not None
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items() if item is not None}
-    if isinstance(value, list | tuple):
-        return [*map(_plain, value)]
-    return value
-
+from reconciler.report.codec.shape import members
 
 FORMAT = 1
+
+
+def as_objects(row_type: Any) -> As:
+    """Return the mark of a table: rows as Spark gives them, which are written as objects of this type."""
+    return As(tuple[row_type, ...], partial(_objects, row_type))
+
+
+def _objects(row_type: Any, rows: Iterable[Row]) -> list[Any]:
+    attributes = {key.key: key.attribute for key in members(row_type)}
+    return [row_type(**{attributes[column]: value for column, value in row.items()}) for row in rows]
+
 
 Targets = Annotated[tuple[SeenTarget, ...], Like(description="What each target holds.")]
 DriftEntries = Annotated[tuple[DriftEntry, ...], Like(description="What differs from the last apply, on every target.")]
@@ -103,22 +53,26 @@ WithoutRecord = Annotated[
     Mapping[str, Count],
     Like(description="How many objects are as declared while no record says that an apply made them so, by target."),
 ]
-Trend = Annotated[tuple[TrendRow, ...], Like(description="Drift from run to run.")]
-History = Annotated[tuple[Episode, ...], Like(description="Every stretch of time over which one thing had drifted.")]
+Trend = Annotated[Rows, as_objects(TrendRow), Like(description="Drift from run to run.")]
+History = Annotated[
+    Rows, as_objects(Episode), Like(description="Every stretch of time over which one thing had drifted.")
+]
 Repairs = Annotated[
-    tuple[RepairsRow, ...], Like(description="How often things drift, and how long until they are repaired.")
+    Rows, as_objects(RepairsRow), Like(description="How often things drift, and how long until they are repaired.")
 ]
-Outliers = Annotated[tuple[Outlier, ...], Like(description="What differs from most of a target's peers.")]
-Capacity = Annotated[tuple[CapacityRow, ...], Like(description="How full streams are, and when they will be.")]
+Outliers = Annotated[Rows, as_objects(Outlier), Like(description="What differs from most of a target's peers.")]
+Capacity = Annotated[Rows, as_objects(CapacityRow), Like(description="How full streams are, and when they will be.")]
 Skew = Annotated[
-    tuple[SkewRow, ...],
-    Like(description="How evenly each candidate spreads keys over partitions and members."),
+    Rows, as_objects(SkewRow), Like(description="How evenly each candidate spreads keys over partitions and members.")
 ]
-Falls = Annotated[tuple[FallsRow, ...], Like(description="How much falls on each partition.")]
-Moves = Annotated[tuple[MovesRow, ...], Like(description="What changes its owner from one membership to the next.")]
-Pins = Annotated[tuple[PinsRow, ...], Like(description="Pins of consumers' clients that change hands.")]
-Acks = Annotated[tuple[AcksRow, ...], Like(description="How long consumers take to acknowledge, by day.")]
-Actors = Annotated[tuple[ActorsRow, ...], Like(description="Who did what, according to audit events.")]
+Falls = Annotated[Rows, as_objects(FallsRow), Like(description="How much falls on each partition.")]
+Moves = Annotated[
+    Rows, as_objects(MovesRow), Like(description="What changes its owner from one membership to the next.")
+]
+Pins = Annotated[Rows, as_objects(PinsRow), Like(description="Pins of consumers' clients that change hands.")]
+Acks = Annotated[Rows, as_objects(AcksRow), Like(description="How long consumers take to acknowledge, by day.")]
+Earlier = Annotated[Rows, as_objects(EarlierRow), Like(description="Targets that this run was not about.")]
+Actors = Annotated[Rows, as_objects(ActorsRow), Like(description="Who did what, according to audit events.")]
 WithPeers = Annotated[Count, Like(description="How many targets have peers at all.")]
 
 
@@ -140,13 +94,13 @@ class FleetLook(FleetHead):
 
     unread: tuple[str, ...]
     """Targets that could not be read, or not completely."""
-    uncompared: tuple[str, ...] | None = None
+    uncompared: tuple[str, ...] = ()
     """Targets that could be read, but not compared with what is declared for them."""
-    run: str | None = None
+    run: str = ""
     """Name of the run."""
-    left_out: Mapping[str, Count] | None = None
+    left_out: Mapping[str, Count] = field(default_factory=dict)
     """How many rows of a table are not in this document, by table."""
-    silent: Mapping[str, str] | None = None
+    silent: Mapping[str, str] = field(default_factory=dict)
     """Why a target reported nothing new, by target."""
 
 
@@ -163,8 +117,8 @@ class FleetDriftDocument(FleetLook):
 
     targets: Targets
     drift: DriftEntries
-    diagnostics: Findings | None = None
-    without_record: WithoutRecord | None = None
+    diagnostics: Findings = ()
+    without_record: WithoutRecord = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,11 +169,10 @@ class FleetReportDocument(FleetLook):
     outliers: Outliers
     capacity: Capacity
     with_peers: WithPeers | None = None
-    earlier: tuple[EarlierRow, ...] | None = None
-    """Targets that this run was not about."""
+    earlier: Earlier = ()
     drift: DriftEntries | None = None
-    diagnostics: Findings | None = None
-    without_record: WithoutRecord | None = None
+    diagnostics: Findings = ()
+    without_record: WithoutRecord = field(default_factory=dict)
     skew: Skew | None = None
     falls: Falls | None = None
     moves: Moves | None = None
@@ -245,6 +198,25 @@ COMMANDS: dict[str, type[FleetLook]] = {
     "events": FleetEventsDocument,
     "report": FleetReportDocument,
 }
+
+
+def fleet_plan_document(fleet: str, plans: Sequence[TargetPlan]) -> FleetPlanDocument:
+    """Return what `fleet plan --format json` prints: for each target its plan, or the problems that prevented one."""
+    return FleetPlanDocument(command="plan", fleet=fleet, targets=tuple(plans))
+
+
+def findings_document(findings: FleetFindings) -> FleetLook:
+    """Return what the command prints as JSON; a table that it did not make is a missing key."""
+    document = COMMANDS[findings.command]
+    named_otherwise: dict[str, Any] = {
+        "unread": findings.unread_targets,
+        "uncompared": findings.uncompared_targets,
+        "without_record": findings.unrecorded,
+        "with_peers": None if findings.outliers is None else findings.with_peers,
+    }
+    names = [attribute.name for attribute in fields(document) if attribute.name != "format"]
+    values: dict[str, Any] = {name: named_otherwise.get(name, getattr(findings, name, None)) for name in names}
+    return document(**values)
 
 
 def fleet_schema(command: str) -> str:

@@ -78,8 +78,8 @@ def _tiles(findings: FleetFindings) -> Iterator[Tile]:
         tone: Tone = "bad" if soon is not None and soon <= _SOON else "good"
         yield Tile(label="Room", value=show_days(soon), note=note, tone=tone)
     if targets:
-        held = sum(item.bytes for item in targets)
-        streams, consumers = sum(item.streams for item in targets), sum(item.consumers for item in targets)
+        held = sum(item.bytes or 0 for item in targets)
+        streams, consumers = sum(item.streams or 0 for item in targets), sum(item.consumers or 0 for item in targets)
         note = f"{counted(streams, 'stream')}, {counted(consumers, 'consumer')}"
         yield Tile(label="Stored", value=show_size(held), note=note)
 
@@ -199,8 +199,8 @@ def totals_line(findings: FleetFindings) -> str:
     if findings.targets is not None:
         unread = f", {len(findings.unread_targets):_} not read" if findings.unread_targets else ""
         streams, consumers = (
-            sum(target.streams for target in findings.targets),
-            sum(target.consumers for target in findings.targets),
+            sum(target.streams or 0 for target in findings.targets),
+            sum(target.consumers or 0 for target in findings.targets),
         )
         return f"{counted(len(findings.targets), 'target')}{unread} · {counted(streams, 'stream')}, {counted(consumers, 'consumer')}"
     return _totals_line_of_other_commands(findings)

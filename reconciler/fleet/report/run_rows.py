@@ -19,19 +19,21 @@ from reconciler.model.shape import Count as Many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenTarget:
+    """What a target holds. None: it could not be read, so nothing was counted."""
+
     name: Annotated[TargetName, Name("target")]
     labels: Annotated[TargetLabels, ALWAYS] = field(default_factory=dict)
     version: str = ""
     """The lowest version of nats-server among those that answered."""
-    streams: Many = 0
+    streams: Many | None = None
     """Its streams."""
-    consumers: Many = 0
+    consumers: Many | None = None
     """Its consumers."""
-    messages: Many = 0
+    messages: Many | None = None
     """Messages in its streams."""
-    bytes: Many = 0
+    bytes: Many | None = None
     """Bytes in its streams."""
-    unknown: Many = 0
+    unknown: Many | None = None
     """How much of it could not be read, although it answered."""
     error: str = ""
     """Why it could not be read."""

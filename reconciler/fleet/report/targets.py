@@ -24,7 +24,7 @@ def targets_part(
         targets,
         key=lambda target: (not target.error, not target.unknown, -(counts.get(target.name, 0) or 0), target.name),
     )
-    most = max((target.bytes for target in targets), default=0)
+    most = max((target.bytes or 0 for target in targets), default=0)
     labels = _common_labels(targets)
     head = ("target", *labels, "server", "streams", "consumers", "messages", "stored")
     head += (("drifted",) if drifted is not None else ()) + ("read in",)
@@ -69,7 +69,8 @@ def _target_row(target: SeenTarget, labels: Sequence[str], drifted: tuple[Cell, 
         count = len(_COUNTED) + len(drifted)
         return (*named, Cell(text="not read", tone="odd"), *([Cell(text="")] * count), _time_cell(target))
     counts = [Cell(text=f"{getattr(target, name):_}") for name in _COUNTED[:-1]]
-    stored = Cell(text=show_size(target.bytes), share=target.bytes / most if most else None)
+    held = target.bytes or 0
+    stored = Cell(text=show_size(held), share=held / most if most else None)
     unread = f"{target.version}, {target.unknown:_} unknown" if target.unknown else target.version
     return (
         *named,

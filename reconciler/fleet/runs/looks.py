@@ -253,7 +253,8 @@ def _capacity(fleet_run: FleetRun) -> DataFrame:
 
 def seen_target(row: Row) -> SeenTarget:
     """Convert a row about what a target holds."""
-    counts = {name: int(row[name] or 0) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
+    counted = () if row["error"] else ("streams", "consumers", "messages", "bytes", "unknown")
+    counts = {name: int(row[name] or 0) for name in counted}
     return SeenTarget(
         name=row["target"], labels=dict(row["labels"] or {}), version=row["version"] or "", error=row["error"] or "",
         seconds=row["seconds"], **counts,

@@ -5,13 +5,14 @@ A value that only some rows have is null in the others, and a missing key in JSO
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, Literal
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.model.shape import Count, Like
+from reconciler.model.shape import As, Count, Like
 
 UNREACHABLE = "unreachable"
 """The standing of a target that could not be read."""
@@ -20,6 +21,8 @@ UNCOMPARED = "uncompared"
 UNREMEMBERED = "unremembered"
 """The standing of an object of which only one thing is known: its record cannot be used."""
 
+JsonText = Annotated[str, As(Json, json.loads)]
+"""Stands in tables as text, and in reports as the value."""
 Small = Annotated[int, Like(minimum=0, format="int32")]
 Limit = Annotated[int, Like(minimum=-1)]
 """-1: none."""
@@ -109,11 +112,11 @@ class Episode:
     """How it ended."""
     seconds: Natural | None = None
     """How long it lasted, once it was repaired."""
-    live: Json | None = None
+    live: JsonText | None = None
     """The value that is live. Raw: durations in nanoseconds, sizes in bytes."""
-    desired: Json | None = None
+    desired: JsonText | None = None
     """The value that the file says. Raw: durations in nanoseconds, sizes in bytes."""
-    applied: Json | None = None
+    applied: JsonText | None = None
     """The value that was last applied. Raw: durations in nanoseconds, sizes in bytes."""
     codes: tuple[str, ...] | None = None
     """Rules that object to setting it to the file's value."""
@@ -165,9 +168,9 @@ class Outlier:
     """How it differs."""
     path: str | None = None
     """The field. A missing key: the object as a whole."""
-    value: Json | None = None
+    value: JsonText | None = None
     """The value here. Raw: durations in nanoseconds, sizes in bytes."""
-    usual: Json | None = None
+    usual: JsonText | None = None
     """The usual value. Raw: durations in nanoseconds, sizes in bytes."""
     holders: Count
     """How many peers have the usual value."""

@@ -46,9 +46,9 @@ WORDS, LABELS = ArrayType(TEXT), MapType(TEXT, TEXT)
 
 
 SPARK: dict[Any, DataType] = {
-    str: TEXT, bool: YES, int: COUNT, float: NUMBER, Any: TEXT, date: DateType(), datetime: TimestampType(),
+    str: TEXT, bool: YES, int: COUNT, float: NUMBER, date: DateType(), datetime: TimestampType(),
 }  # fmt: skip
-"""By the type of a column; what JSON may be stands as its text."""
+"""By the type of a column."""
 
 
 def _table_of(row_type: type) -> StructType:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import Enum, auto
 from functools import cache
 from operator import attrgetter
@@ -103,11 +103,15 @@ class Sort(Enum):
     """JSON has it as it is."""
 
 
+def _utc_text(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 AS_TEXT: Mapping[Any, As] = {
     Address: As(AddressText, str, Address.parse),
     Version: As(VersionText, str, Version.parse),
     date: As(Annotated[str, Like(format="date")], date.isoformat, date.fromisoformat),
-    datetime: As(Annotated[str, Like(format="date-time")], datetime.isoformat, datetime.fromisoformat),
+    datetime: As(Annotated[str, Like(format="date-time")], _utc_text, datetime.fromisoformat),
 }
 """Values that JSON has as text."""
 
