@@ -194,12 +194,14 @@ async def _try_answering(client: Client, notes: Notes, read_name: str, stream: s
 async def _try_refusing(
     client: Client, notes: Notes, read_name: str, message: Msg, stream: str, name: str, request: Mapping[str, Json]
 ) -> None:
-    """A reader that fails on the same message again and again."""
+    """A reader that fails on the same message again and again. A busy server redelivers it a moment late, to whoever asks
+    next."""
     refused: list[int] = []
     for _ in range(NAKS):
         if await client.answer(message, b"-NAK") != "taken":
             break
-        messages = (await client.pull(stream, name, request)).messages
+        delivery = await client.pull(stream, name, request)
+        messages = delivery.messages or (await client.pull(stream, name, request)).messages
         if not messages:
             break
         message = messages[0]
