@@ -19,6 +19,7 @@ from reconciler.changes.plan import Plan
 from reconciler.documents.write.dump import dump
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan_from_snapshot
 from reconciler.kinds import REGISTRY
@@ -52,7 +53,9 @@ NEIGHBOURS: dict[str, dict[str, Any]] = {
 def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
     """What `workflow.plan` does, without a server to ask."""
     view = compare(wanted, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY)
-    return decide(view, REGISTRY, RunOptions(today=TODAY, allow=CONSENTED))
+    judged = verdicts_of_all(view, REGISTRY)
+    found = {verdict.code for verdicts in judged.values() for verdict in verdicts}
+    return decide(view, REGISTRY, RunOptions(today=TODAY, allow=tuple((code, "*") for code in sorted(found))), judged)
 
 
 def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
