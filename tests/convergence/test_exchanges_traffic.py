@@ -25,6 +25,7 @@ from tests.agreement.harm import shows
 from tests.convergence.running import CONSENTED, TODAY
 from tests.kinds.test_order_on_interest import APART, TOGETHER
 from tests.support.accounts import Account
+from tests.support.background import beside
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
@@ -103,17 +104,14 @@ def test_consumers_exchange_filters_and_every_message_is_processed_once(
         await applied(js, files(two("q.a", "q.b")))
         stored = [await published(nc, f"q.{'ab'[n % 2]}") for n in range(60)]
         workers = [Worker(nc, "W", name) for name in ("one", "two")]
-        tasks = [asyncio.create_task(worker.work()) for worker in workers]
-        change = asyncio.create_task(applied(js, files(two("q.b", "q.a"))))
-        while not change.done():
-            stored += [await published(nc, "q.a"), await published(nc, "q.b")]
-            await asyncio.sleep(0.005)
-        await change
-        stored += [await published(nc, f"q.{'ab'[n % 2]}") for n in range(20)]
-        await until(lambda: is_empty(js, "W"))
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with beside(*(worker.work() for worker in workers)):
+            change = asyncio.create_task(applied(js, files(two("q.b", "q.a"))))
+            while not change.done():
+                stored += [await published(nc, "q.a"), await published(nc, "q.b")]
+                await asyncio.sleep(0.005)
+            await change
+            stored += [await published(nc, f"q.{'ab'[n % 2]}") for n in range(20)]
+            await until(lambda: is_empty(js, "W"))
         return stored, workers[0].seen + workers[1].seen
 
     stored, seen = talk(account, work)
@@ -146,11 +144,8 @@ def test_consumers_that_exchange_filters_and_are_made_anew_miss_nothing(
 async def drained(js: JetStream) -> Counter[int]:
     """What both consumers give, until nothing is left; how much is pending, servers count a moment later."""
     workers = [Worker(js.pipeline.nc, "W", name) for name in ("one", "two")]
-    tasks = [asyncio.create_task(worker.work()) for worker in workers]
-    await until(lambda: is_empty(js, "W"))
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    async with beside(*(worker.work() for worker in workers)):
+        await until(lambda: is_empty(js, "W"))
     return workers[0].seen + workers[1].seen
 
 
@@ -170,14 +165,13 @@ def test_an_update_alone_would_leave_messages_that_nobody_is_ever_given(account:
         for subject in ("q.a", "q.b"):
             await published(nc, subject)
         worker = Worker(nc, "W", "two")
-        task = asyncio.create_task(worker.work())
-        await until(lambda: has_seen(worker, 2))
-        config = {"durable_name": "two", "name": "two", "ack_policy": "explicit", "filter_subject": "q.a"}
-        body = {"stream_name": "W", "action": "update", "config": config}
-        done(await js.request("CONSUMER.CREATE.W.two", body))
-        last = await published(nc, "q.a")
-        await until(lambda: has_seen(worker, last))
-        task.cancel()
+        async with beside(worker.work()):
+            await until(lambda: has_seen(worker, 2))
+            config = {"durable_name": "two", "name": "two", "ack_policy": "explicit", "filter_subject": "q.a"}
+            body = {"stream_name": "W", "action": "update", "config": config}
+            done(await js.request("CONSUMER.CREATE.W.two", body))
+            last = await published(nc, "q.a")
+            await until(lambda: has_seen(worker, last))
         return worker.seen[1]
 
     times = talk(account, work)

@@ -21,6 +21,7 @@ from reconciler.report.document.partitions import ranges_text
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.record import Notes, Record
 from reconciler.testbed.probes.scene import wait_until_settled
+from tests.support.background import end
 
 MINUTE = 60_000_000_000
 TRIES_EVERY = 0.1
@@ -98,9 +99,7 @@ class Member:
         self._going = asyncio.create_task(self._works())
 
     async def ends(self) -> None:
-        self._going.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._going
+        await end(self._going)
         for one in self._subscriptions:
             await one.unsubscribe()
         self._record, self._filters = None, []

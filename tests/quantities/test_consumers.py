@@ -24,6 +24,7 @@ from tests.agreement.harm import shows
 from tests.groups.making import until
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
+from tests.support.background import beside
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
@@ -1058,11 +1059,9 @@ def test_what_is_published_while_it_is_counted_is_all_that_a_consumer_may_lack(
         await publish(js, *(f"m.old.{number}" for number in range(STORED)))
         await take(js, "E", "c", STORED)
         sent = list[str]()
-        publishing = asyncio.create_task(publish_on(js, sent))
-        await until(js, lambda info: info["state"]["messages"] > STORED, "STREAM.INFO.E")
-        said = (await planned(js, tmp_path, shape % "e.>"))["ST303"].message
-        publishing.cancel()
-        return said, len(sent)
+        async with beside(publish_on(js, sent)):
+            await until(js, lambda info: info["state"]["messages"] > STORED, "STREAM.INFO.E")
+            return (await planned(js, tmp_path, shape % "e.>"))["ST303"].message, len(sent)
 
     said, sent = talk(account, work)
     lacking = re.search(r"c has not processed (?:up to |at least )?([\d_]+)(?: and at most ([\d_]+))? of them", said)

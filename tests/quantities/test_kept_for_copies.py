@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from reconciler.server.wire.api import JetStream
 from tests.groups.making import until
 from tests.quantities.losing import applied, publish, state, take
 from tests.support.accounts import Account
+from tests.support.background import beside
 from tests.support.jetstream import done, talk
 from tests.support.topologies import read
 
@@ -40,14 +41,11 @@ async def processed_while_clients_publish(
 ) -> AsyncIterator[None]:
     """The consumer w has processed all that it wants, and clients go on to publish what nobody wants."""
     await applied(js, folder, file(consumer("w", subjects)), "XX209")
-    publishing = asyncio.create_task(_publish_on(js))
-    await until(js, lambda info: info["state"]["messages"] > 0, "STREAM.INFO.COPY")
-    await publish(js, *["q.a", "q.b"] * (PROCESSED // 2))
-    await take(js, "Q", "w", PROCESSED if "q.b" in subjects else PROCESSED // 2)
-    yield
-    publishing.cancel()
-    with suppress(asyncio.CancelledError):
-        await publishing
+    async with beside(_publish_on(js)):
+        await until(js, lambda info: info["state"]["messages"] > 0, "STREAM.INFO.COPY")
+        await publish(js, *["q.a", "q.b"] * (PROCESSED // 2))
+        await take(js, "Q", "w", PROCESSED if "q.b" in subjects else PROCESSED // 2)
+        yield
 
 
 async def _publish_on(js: JetStream) -> None:
