@@ -50,7 +50,7 @@ def render(document: Document) -> str:
     """Render the data of a report or its plan by its contract, or findings in files, or the reason why a command could not
     work (`findings.schema.json`)."""
     if document.data is not None:
-        return json_text(document.data) if isinstance(document.data, dict) else json_of(document.data)
+        return json_of(document.data)
     if document.plan is not None:
         return plan_json(document.plan)
     diagnostics = tuple(document.diagnostics)
