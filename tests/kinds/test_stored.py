@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.kinds.afterwards.stored import StoredSubjects
-from reconciler.kinds.subjects.subject_part import SubjectPart, lost_parts
+from reconciler.kinds.subjects.subject_part import PartList, SubjectPart, lost_parts
 from reconciler.kinds.subjects.subjects import matches
 
 LITERALS = [".".join(tokens) for length in (1, 2, 3) for tokens in product("ab", repeat=length)]
@@ -44,7 +44,7 @@ def test_what_a_filter_takes_of_a_part(part: SubjectPart, wanted: str) -> None:
 def test_what_is_stored_no_longer_is_lost_and_nothing_else(
     before: tuple[SubjectPart, ...], after: tuple[SubjectPart, ...]
 ) -> None:
-    gone = tuple(lost_parts(before, after))
+    gone = tuple(lost_parts(before, PartList(after)))
     for literal in LITERALS:
         assert among_any(literal, gone) == (among_any(literal, before) and not among_any(literal, after)), literal
 

@@ -20,7 +20,7 @@ SUBJECTS = st.builds(
 
 @given(st.lists(SUBJECTS, max_size=12), SUBJECTS)
 def test_every_subject_that_collides_is_found(stored: list[str], asked: str) -> None:
-    index = SubjectIndex()
+    index = SubjectIndex[str]()
     for number, subject in enumerate(stored):
         index.add(str(number), subject)
     found = {(stream, subject) for stream, subject in index.near(asked) if collide(asked, subject)}
@@ -28,7 +28,7 @@ def test_every_subject_that_collides_is_found(stored: list[str], asked: str) -> 
 
 
 def test_thirty_thousand_subjects_that_share_their_first_token_are_told_apart_in_a_moment() -> None:
-    index = SubjectIndex()
+    index = SubjectIndex[str]()
     for number in range(30_000):
         index.add(f"S{number}", f"orders.{number}.>")
     start = time.process_time()

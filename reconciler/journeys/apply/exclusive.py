@@ -99,10 +99,11 @@ def _subject_pattern(mapping: str) -> str:
 
 
 def _streams_storing(subjects: Iterable[str], snapshot: Snapshot) -> set[str]:
-    index = SubjectIndex()
-    for name, info in snapshot.streams.items():
-        for subject in (info.get("config") or {}).get("subjects") or ():
-            index.add(name, subject)
+    index = SubjectIndex(
+        (name, subject)
+        for name, info in snapshot.streams.items()
+        for subject in (info.get("config") or {}).get("subjects") or ()
+    )
     return {name for subject in subjects for name, other in index.near(subject) if collide(subject, other)}
 
 

@@ -16,7 +16,8 @@ from reconciler.documents.find.git import origin
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.words import few, outside
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.subject_lists import not_inside
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Config, Json
@@ -129,7 +130,7 @@ def _limit_of_field(field: FieldChange, given: Json) -> float:
 def _added_subjects(field: FieldChange) -> list[str]:
     """Subjects, or parts of them, that the stream begins to store."""
     live, desired = (value if isinstance(value, list) else [] for value in (field.live, field.desired))
-    new = (subject for subject in desired if not any(is_subset(subject, other) for other in live))
+    new = not_inside(desired, live)
     return [outside(subject, [other for other in live if collide(subject, other)]) for subject in new]
 
 

@@ -15,6 +15,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
 from reconciler.kinds.subjects import subjects
+from reconciler.kinds.subjects.subject_lists import intersections
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot
@@ -300,7 +301,7 @@ def _literals(patterns: Sequence[str], filters: Iterable[str], moving: Collectio
     them, and a spare pattern."""
     ours = [pattern for pattern in patterns if subjects.is_valid(pattern) and not pattern.startswith("$")]
     stay = [pattern for pattern in ours if pattern not in moving]
-    heard = [*subjects.intersections([pattern for pattern in filters if subjects.is_valid(pattern)], stay), *stay]
+    heard = [*intersections([pattern for pattern in filters if subjects.is_valid(pattern)], stay), *stay]
     wanted = [*heard[:1], *[pattern for pattern in ours if pattern in moving][:SUBJECTS], *heard[1:]]
     literals = list(dict.fromkeys(_literal_subject(pattern, token) for token in "ab" for pattern in wanted))
     literals = literals[: SUBJECTS + len([pattern for pattern in ours if pattern in moving][:SUBJECTS])]

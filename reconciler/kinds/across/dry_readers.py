@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.across.stream_dependants import NAMED, addresses_of, reader_labels
 from reconciler.kinds.afterwards.readers import (
     Reader,
@@ -27,7 +27,8 @@ from reconciler.kinds.group_records.member_subjects import is_mapped
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.schedules_and_counters import SCHEDULES, may_fire
 from reconciler.kinds.subjects.filters import named_filters
-from reconciler.kinds.subjects.subject_part import SubjectPart, lost_parts
+from reconciler.kinds.subjects.subject_lists import all_inside
+from reconciler.kinds.subjects.subject_part import PartList, SubjectPart, lost_parts
 from reconciler.kinds.subjects.subjects import is_subset, is_valid
 from reconciler.kinds.subjects.transforms import outcome
 
@@ -101,40 +102,40 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
     before, after = stored_subjects_now(view).parts(stream), stored_subjects_afterwards(view).parts(stream)
     if after is None or before == after:
         return [], []
-    gone, gone_whole = lost_parts(before or (), after), _no_longer_taken_in(stream, view)
+    held, staying = PartList(before or ()), PartList(after)
+    gone, gone_whole = lost_parts(before or (), staying), _no_longer_taken_in(stream, view)
     live = (*consumer_readers(stream, view), *copying_readers(stream, view), *group_readers(stream, view))
     every = (*live, *recorded_readers(stream, view), *readers_as_applied(stream, view))
     readers = [reader for reader in every if not reader.is_new and not _takes_over(reader, gone, view)]
     is_emptied = after == (SubjectPart(origin),) and SubjectPart(origin) not in (before or ())
-    fed = [reader for reader in readers if reader.wants_any(after) and (reader.filters or not is_emptied)]
-    dry = [reader for reader in readers if reader not in fed and (before is None or reader.wants_any(before))]
+    fed = [reader for reader in readers if reader.wants_any(staying) and (reader.filters or not is_emptied)]
+    dry = [reader for reader in readers if reader not in fed and (before is None or reader.wants_any(held))]
+    lost, lost_whole = PartList(gone), PartList(gone_whole)
     losing = [
-        _ReaderOfLess(reader, _loss_of(reader, gone if reader.filters else gone_whole, after, origin, view))
+        _ReaderOfLess(reader, _loss_of(reader, lost if reader.filters else lost_whole, staying, origin, view))
         for reader in fed
     ]
     less = [
         reader.reader
         for reader in losing
         if reader.parts and reader.reader.address not in addresses_of(dry)
-        if view.others(addresses_of([reader.reader])) or _loses_whole_filter(reader, after, origin, view)
+        if view.others(addresses_of([reader.reader])) or _loses_whole_filter(reader, staying, origin, view)
     ]
     shown = _without_doubles(less)
     return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in shown)]
 
 
-def _loss_of(
-    reader: Reader, gone: Sequence[SubjectPart], after: Sequence[SubjectPart], origin: str, view: View
-) -> list[SubjectPart]:
+def _loss_of(reader: Reader, gone: PartList, after: PartList, origin: str, view: View) -> list[SubjectPart]:
     """What it loses of this, unless it also reads the subject to which the transform of the origin moves that."""
     parts, (_, gets) = reader.share(gone), _transform_of(origin, view)
-    is_followed = any(is_subset(gets, mine) for mine in reader.filters) and any(part.holds(gets) for part in after)
+    is_followed = any(is_subset(gets, mine) for mine in reader.filters) and after.holds(gets)
     return [part for part in parts if not (is_followed and _is_renamed(part, origin, view))]
 
 
-def _loses_whole_filter(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
+def _loses_whole_filter(losing: _ReaderOfLess, after: PartList, origin: str, view: View) -> bool:
     """Does it lose what a transform takes, or all that one of its several filters matches?"""
-    failing = [mine for mine in losing.reader.filters if not any(part.of(mine) for part in after)]
-    if any(part.of(mine) for part in losing.parts for mine in failing):
+    lost = PartList(losing.parts)
+    if any(not after.of(mine) and lost.of(mine) for mine in losing.reader.filters):
         return True
     return bool(losing.reader.filters) and any(_is_renamed(part, origin, view) for part in losing.parts)
 
@@ -164,7 +165,7 @@ def _takes_over(reader: Reader, gone: Sequence[SubjectPart], view: View) -> bool
     if not gone or reader.address is None or reader.address.kind != "stream":
         return False
     own = (afterwards(view).streams.get(reader.address.name) or {}).get("subjects") or ()
-    return all(any(is_subset(part.subject, other) for other in own) for part in gone)
+    return all_inside([part.subject for part in gone], own)
 
 
 def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
@@ -172,7 +173,7 @@ def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
     before, after = (
         stored.taken_in(stream) for stored in (stored_subjects_now(view), stored_subjects_afterwards(view))
     )
-    return lost_parts(map(SubjectPart, before or ()), [*map(SubjectPart, after)]) if after else []
+    return lost_parts(map(SubjectPart, before or ()), PartList(map(SubjectPart, after))) if after else []
 
 
 def _unchanged_copies(origin: str, view: View) -> Iterator[str]:
@@ -202,11 +203,7 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
     """
     for path, subject, stream in _new_filters(change, view):
         stored = stored_subjects_afterwards(view).parts(stream)
-        if (
-            stored is not None
-            and is_valid(subject)
-            and not any(part.of(subject) for part in (*stored, *_stored_parts_now(stream, view)))
-        ):
+        if stored is not None and is_valid(subject) and not _every_stored_part(stream, view).of(subject):
             subjects = ", ".join(map(str, stored[:NAMED])) or "nothing at all"
             rest = [*(["are stored from before"] if _holds_messages(stream, view) else [])]
             rest += ["stored schedules fire"] if may_fire(stream, view, afterwards(view).streams.get(stream)) else []
@@ -224,9 +221,11 @@ def _holds_messages(stream: str, view: View) -> bool:
     return bool(view.snapshot.state_of(stream).get("messages"))
 
 
-def _stored_parts_now(stream: str, view: View) -> Sequence[SubjectPart]:
-    """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
-    return stored_subjects_now(view).parts(stream) or () if _holds_messages(stream, view) else ()
+@once_per_view
+def _every_stored_part(stream: str, view: View) -> PartList:
+    """What the stream will take, and the subjects of messages that are already stored, if it takes those now."""
+    now = stored_subjects_now(view).parts(stream) if _holds_messages(stream, view) else ()
+    return PartList([*(stored_subjects_afterwards(view).parts(stream) or ()), *(now or ())])
 
 
 def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:

@@ -27,6 +27,7 @@ from reconciler.kinds.subjects.filters import (
     lost_subjects,
     starting_over_text,
 )
+from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 
@@ -38,13 +39,14 @@ def ties(view: View) -> Iterator[Tie]:
     stages."""
     for stream, changes in view.by_parent("consumer").items():
         consumers = [change for change in changes if change.action.writes] if is_work_queue(stream, view) else []
-        givers = [(change.address, given) for change in consumers if (given := lost_subjects(change))]
+        given = SubjectIndex((change.address, subject) for change in consumers for subject in lost_subjects(change))
         for change in consumers:
             taken = gained_subjects(change)
             if taken and change.action is Action.UPDATE:
                 yield Tie(change.address, change.address, gives=GIVES)
-            for giver, given in givers if taken else ():
-                if giver != change.address and any(collide(subject, other) for subject in taken for other in given):
+            near = (giver for subject in taken for giver, lost in given.near(subject) if collide(subject, lost))
+            for giver in dict.fromkeys(near):
+                if giver != change.address:
                     yield Tie(giver, change.address, gives=GIVES)
 
 

@@ -17,6 +17,7 @@ from reconciler.kinds.group_records.group_record import durable_names
 from reconciler.kinds.group_records.member_subjects import durable_subjects, group_subjects, idle_filters
 from reconciler.kinds.losses.dependants import consumers
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
+from reconciler.kinds.subjects.subject_lists import colliding
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address, Config
 
@@ -86,7 +87,7 @@ def _consumer_findings(change: Change, view: View) -> Iterator[Finding]:
     for address, config in static_groups(stream, view):
         own = durable_subjects(address.name, config)
         asked = [subject for name, subjects in own.items() if name not in live for subject in subjects]
-        taken = [subject for subject in asked if any(collide(subject, mine) for mine in filters)]
+        taken = colliding(asked, filters)
         if taken and address in view.live:
             yield Finding(
                 outcome=Outcome.WARNS,
@@ -114,7 +115,7 @@ def _earlier_groups(change: Change, view: View) -> Iterator[tuple[Address, Confi
 
 def _first_colliding_filter(mine: Sequence[str], others: Sequence[str]) -> str | None:
     """The first of the others that matches what mine match."""
-    return next((other for other in others if any(collide(other, subject) for subject in mine)), None)
+    return next(iter(colliding(others, mine)), None)
 
 
 def _as_code(subject: str | None) -> str:

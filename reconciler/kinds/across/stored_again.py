@@ -23,7 +23,7 @@ from reconciler.kinds.afterwards.streams import GONE, afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
 from reconciler.kinds.subjects.subject_index import SubjectIndex
-from reconciler.kinds.subjects.subject_part import SubjectPart
+from reconciler.kinds.subjects.subject_part import PartList, SubjectPart
 from reconciler.kinds.subjects.subjects import collide, intersection, is_subset, storable_subjects
 from reconciler.model.resource import Address, Config
 
@@ -195,7 +195,7 @@ def _readers_text(sender: _Sender, name: str, view: View) -> Iterator[str]:
     readers = [
         reader
         for reader in (*consumer_readers(name, view), *copying_readers(name, view))
-        if is_renamed or reader.wants_any(map(SubjectPart, met))
+        if is_renamed or reader.wants_any(PartList(map(SubjectPart, met)))
     ]
     if readers:
         yield f"{few([reader.label for reader in readers], NAMED)} {verb(len(readers), 'get')} it as well"
@@ -324,14 +324,14 @@ def _senders_to(subjects: Iterable[str], view: View) -> list[_Sender]:
 
 
 @lru_cache(maxsize=4)
-def _all_sent(view: View) -> SubjectIndex:
+def _all_sent(view: View) -> SubjectIndex[str]:
     """Every subject that messages will be sent to, by `stream/` or `stream/consumer`; computed once per view."""
-    index = SubjectIndex()
     republishing = (_Sender(name) for name, config in afterwards(view).streams.items() if config.get("republish"))
-    for sender in (*republishing, *_consumers_afterwards(view)):
-        for sent in _sent_afterwards(sender, view):
-            index.add("/".join(sender), sent.to)
-    return index
+    return SubjectIndex(
+        ("/".join(sender), sent.to)
+        for sender in (*republishing, *_consumers_afterwards(view))
+        for sent in _sent_afterwards(sender, view)
+    )
 
 
 def _arriving_messages(sent: Iterable[_SentMessages], subjects: Iterable[str]) -> Iterator[_SentMessages]:

@@ -73,13 +73,14 @@ def _declared_no_more_text(change: Change, other: str, view: View) -> str:
 
 
 @lru_cache(maxsize=4)
-def captured_subjects(view: View) -> SubjectIndex:
+def captured_subjects(view: View) -> SubjectIndex[str]:
     """Every subject with the stream that will capture it; computed once per view, which is compared by identity."""
-    index, after = SubjectIndex(), afterwards(view)
-    for stream, config in after.streams.items():
-        for subject in storable_subjects(config).values() if stream in after.made_by else config.get("subjects") or ():
-            index.add(stream, subject)
-    return index
+    after = afterwards(view)
+    return SubjectIndex(
+        (stream, subject)
+        for stream, config in after.streams.items()
+        for subject in (storable_subjects(config).values() if stream in after.made_by else config.get("subjects") or ())
+    )
 
 
 RULES = (subject_overlap,)

@@ -23,6 +23,7 @@ from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
 from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old_messages
 from reconciler.kinds.losses.over_limit import becomes as limit_afterwards
+from reconciler.kinds.subjects.subject_part import PartList
 from reconciler.model.ledger.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
 from reconciler.model.spelling import meant_choice
@@ -159,7 +160,8 @@ def _refuses_instead(change: Change, limit: str) -> bool:
 
 def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
-    stored = stored_subjects_now(view).parts(stream)
+    known = stored_subjects_now(view).parts(stream)
+    stored = None if known is None else PartList(known)
     every = (
         *consumer_readers(stream, view),
         *copying_readers(stream, view),

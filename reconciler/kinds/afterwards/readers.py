@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from reconciler.kinds.group_records.member_subjects import group_subjects
 from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.stream_config.origins import feeds_in_other_accounts
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
-from reconciler.kinds.subjects.subject_part import SubjectPart
+from reconciler.kinds.subjects.subject_part import PartList, SubjectPart
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config
@@ -43,13 +43,13 @@ class Reader:
         """This plan creates the reader: it had nothing before that it could lose."""
         return self.change is not None and self.change.action is Action.CREATE
 
-    def wants_any(self, stored: Iterable[SubjectPart]) -> bool:
+    def wants_any(self, stored: PartList) -> bool:
         """Does it want messages on any of these subjects? A reader without filters always does."""
-        return not self.filters or any(part.of(mine) for mine in self.filters for part in stored)
+        return not self.filters or any(map(stored.of, self.filters))
 
-    def share(self, stored: Iterable[SubjectPart]) -> list[SubjectPart]:
+    def share(self, stored: PartList) -> list[SubjectPart]:
         """Those of these subjects that it wants."""
-        return [both for part in stored for mine in self.filters or EVERYTHING if (both := part.of(mine))]
+        return [part for mine in self.filters or EVERYTHING for part in stored.of(mine)]
 
 
 def copying_readers(stream: str, view: View) -> Iterator[Reader]:

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from reconciler.kinds.afterwards.streams import Copy, copies
 from reconciler.kinds.stream_config.origins import copied_entries
-from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_parts
+from reconciler.kinds.subjects.subject_part import PartList, SubjectPart, transformed_parts
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable_subjects
 from reconciler.kinds.subjects.transforms import outcome, problem
 from reconciler.model.dataclass import dataclass
@@ -84,14 +84,15 @@ class StoredSubjects:
         if theirs is None:
             return None
         if transforms := copy.entry.get("subject_transforms"):
-            return tuple(part for transform in transforms for part in self._renamed_parts(theirs, transform))
+            stored = PartList(theirs)
+            return tuple(part for transform in transforms for part in self._renamed_parts(stored, transform))
         if only := copy.entry.get("filter_subject"):
-            return tuple(_narrowed_parts(theirs, only))
+            return tuple(PartList(theirs).of(only))
         return theirs
 
     @staticmethod
-    def _renamed_parts(theirs: Iterable[SubjectPart], transform: Mapping[str, Json]) -> Iterator[SubjectPart]:
-        through = list(_narrowed_parts(theirs, transform.get("src") or ">"))
+    def _renamed_parts(theirs: PartList, transform: Mapping[str, Json]) -> Iterator[SubjectPart]:
+        through = theirs.of(transform.get("src") or ">")
         if through and transform.get("dest"):
             yield SubjectPart(outcome(transform["dest"]))
         else:
@@ -100,10 +101,6 @@ class StoredSubjects:
 
 def _patterns(parts: StoredParts) -> Patterns:
     return None if parts is None else tuple(dict.fromkeys(part.subject for part in parts))
-
-
-def _narrowed_parts(parts: Iterable[SubjectPart], filter_subject: str) -> Iterator[SubjectPart]:
-    return (both for part in parts if (both := part.of(filter_subject)))
 
 
 def has_known_subjects(config: Config) -> bool:

@@ -25,8 +25,8 @@ from reconciler.kinds.losses.unprocessed import (
 )
 from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, subjects_kept_by
+from reconciler.kinds.subjects.subject_lists import any_collide
 from reconciler.kinds.subjects.subject_moves import subjects_at_consumer_deletions
-from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import Question
 
@@ -149,7 +149,7 @@ def _dropped_by_interest(change: Change, info: Mapping[str, Json], unread: Amoun
     if takers := taking_over.successors_clause(change, subjects, (), view):
         return exactly(0), f"; {takers}"
     copying = [successor.stream for successor in copies]
-    if not copying and not any(collide(other, subject) for other in others for subject in subjects):
+    if not copying and not any_collide(others, subjects):
         dropped = claimed_messages(change.address.stream, info, view)
         them = "them" if dropped.is_exact else f"{amount(dropped)} of them"
         return dropped, f"; apply deletes {them}, since no other consumer wants them"

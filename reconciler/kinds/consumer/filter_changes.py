@@ -15,8 +15,8 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, verb
 from reconciler.kinds.losses.lagging import keeping_sentence
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, subjects_kept_by
+from reconciler.kinds.subjects.subject_lists import any_collide
 from reconciler.kinds.subjects.subject_moves import passed_on_subjects, subjects_at_consumer_deletions
-from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Config
 
 LISTED = "those that were the last of their subjects when the consumer was created"
@@ -158,9 +158,7 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
 def _fate_of_left_out_text(change: Change, move: FilterChange, retention: str, view: View) -> str:
     """The fate of messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
-        is_passed = any(
-            collide(subject, other) for subject in move.lost_subjects for other in passed_on_subjects(move.stream, view)
-        )
+        is_passed = any_collide(move.lost_subjects, passed_on_subjects(move.stream, view))
         passing_on = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
         return f"; apply deletes them unless another consumer wants them{_unfiltered_readers_clause(change, view)}{passing_on}"
     if retention == "workqueue":

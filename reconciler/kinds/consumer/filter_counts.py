@@ -17,7 +17,7 @@ from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept
 from reconciler.kinds.losses.unprocessed import uncounted_questions_of_consumer, undelivered_messages
 from reconciler.kinds.subjects.filters import FILTERS, filters_of, partly_lost_subjects
-from reconciler.kinds.subjects.subjects import intersections, is_subset
+from reconciler.kinds.subjects.subject_lists import all_inside, intersections, not_inside
 from reconciler.model.dataclass import dataclass
 from reconciler.model.wire.questions import MessagesFrom, Question
 
@@ -69,22 +69,22 @@ class FilterChange:
     @property
     def narrows(self) -> bool:
         """The new filter matches nothing that the old one did not match."""
-        return all(any(is_subset(new, old) for old in self.before) for new in self.after)
+        return all_inside(self.after, self.before)
 
     @property
     def widens(self) -> bool:
         """The new filter matches all that the old one matched."""
-        return all(any(is_subset(old, new) for new in self.after) for old in self.before)
+        return all_inside(self.before, self.after)
 
     @property
     def gained_subjects(self) -> Sequence[str]:
         """Subjects that the old filter did not match, at least in part."""
-        return [subject for subject in self.after if not any(is_subset(subject, other) for other in self.before)]
+        return not_inside(self.after, self.before)
 
     @property
     def lost_subjects(self) -> Sequence[str]:
         """Subjects that the new filter no longer matches, at least in part."""
-        return [subject for subject in self.before if not any(is_subset(subject, other) for other in self.after)]
+        return not_inside(self.before, self.after)
 
     @property
     def both(self) -> Sequence[str]:

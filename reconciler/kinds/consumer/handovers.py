@@ -23,6 +23,7 @@ from reconciler.kinds.consumer_position.retention import is_interest, switches
 from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
 from reconciler.kinds.subjects.filters import filters_of, gained_subjects, partly_lost_subjects
 from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_lists import any_collide
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import is_heard
@@ -55,7 +56,7 @@ def gates_before_giving(change: Change, view: View) -> Iterator[Step]:
     the consumers that stay. Changes of one stream share these steps."""
     given = partly_lost_subjects(change)
     for name, theirs in _consumers_not_everywhere(view).get(change.address.stream, ()) if given else ():
-        if any(collide(subject, two) for subject in given for two in theirs):
+        if any_collide(given, theirs):
             for step in everywhere_gate(change, view, name, is_new=False):
                 yield replace(step, id=f"{step.id} before others give up")
 
@@ -104,10 +105,9 @@ def _handovers_among(consumers: Sequence[Change], view: View) -> Iterator[Handov
     writing = {change.address.name: change for change in consumers if change.action.writes}
     if len(writing) < 2 or not is_interest(consumers[0], view) or consumers[0].address.stream in switches(view):
         return
-    given = SubjectIndex()
-    for name, change in writing.items():
-        for subject in partly_lost_subjects(change):
-            given.add(name, subject)
+    given = SubjectIndex(
+        (name, subject) for name, change in writing.items() for subject in partly_lost_subjects(change)
+    )
     for taker in writing.values():
         givers = {
             name for subject in gained_subjects(taker) for name, other in given.near(subject) if collide(subject, other)

@@ -15,7 +15,7 @@ from reconciler.kinds.losses.over_limit import MANY_SUBJECTS
 from reconciler.kinds.losses.unprocessed import consumers_afterwards
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.kinds.subjects.filters import filters_of, wanted_subjects
-from reconciler.kinds.subjects.subjects import collide, intersections, is_subset
+from reconciler.kinds.subjects.subject_lists import all_inside, any_collide, intersections, not_inside
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 NAMED = 3
@@ -23,18 +23,13 @@ NAMED = 3
 
 def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
     """Do other consumers take everything on these subjects?"""
-    others = [theirs for _, theirs in _taking_consumers(change, view)]
-    return all(any(is_subset(subject, filter_) for theirs in others for filter_ in theirs) for subject in left)
+    return all_inside(left, [filter_ for _, theirs in _taking_consumers(change, view) for filter_ in theirs])
 
 
 def fate_of_left_text(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """The fate of messages of a work queue on the subjects that the consumer leaves, in words."""
-    left = [subject for subject in before if not any(is_subset(subject, other) for other in after)]
-    takers = {
-        name: theirs
-        for name, theirs in _taking_consumers(change, view)
-        if any(collide(subject, two) for subject in left for two in theirs)
-    }
+    left = not_inside(before, after)
+    takers = {name: theirs for name, theirs in _taking_consumers(change, view) if any_collide(left, theirs)}
     if not takers:
         return "they stay until another consumer takes them"
     gets = f"{_listed_names(takers)} {'takes' if len(takers) == 1 else 'take'}"
@@ -89,7 +84,7 @@ def _subjects_by_successor(change: Change, before: Sequence[str], view: View) ->
         narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
         for name, theirs in _consumers_behind(change, view) if narrows else ():
             others = [creation for _, given in pairs for creation in given]
-            if not any(collide(creation, other) for creation in theirs for other in others):
+            if not any_collide(theirs, others):
                 pairs.append((name, theirs))
     return {name: theirs for name, theirs in pairs if intersections(theirs, before)}
 
@@ -106,9 +101,7 @@ def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequenc
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
         is_behind = floor < leftover_start(change, view) and not str(config.get("deliver_policy")).startswith("last")
-        if is_behind and not any(
-            collide(subject, two) for subject in filters_of(config) for two in wanted_subjects(change)
-        ):
+        if is_behind and not any_collide(filters_of(config), wanted_subjects(change)):
             yield other, filters_of(config)
 
 
@@ -124,7 +117,7 @@ def _taken_subjects(
 ) -> list[str]:
     """What the successors take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
     taken = intersections((subject for theirs in subjects_by_successor.values() for subject in theirs), before)
-    return [] if any(collide(subject, kept) for subject in taken for kept in after) else taken
+    return [] if any_collide(taken, after) else taken
 
 
 def _listed_names(names: Collection[str]) -> str:

@@ -19,8 +19,8 @@ from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.fields.actions import ALL, WRITES, is_new
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.origins import Copiers, copies_afterwards, copies_now
-from reconciler.kinds.subjects.filters import FILTERS, named_filters
-from reconciler.kinds.subjects.subjects import collide
+from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, named_filters
+from reconciler.kinds.subjects.subject_lists import colliding
 
 ON_QUEUES = (
     Check(
@@ -200,9 +200,7 @@ def work_queue_copied(change: Change, view: View) -> Found:
 def _copy_with_same_messages(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
     """A copy that takes some of these messages, and what it takes; a consumer without filters takes everything."""
     for copy, subjects in sorted(copiers.items()):
-        if subject := next(
-            (subject for subject in subjects if not filters or any(collide(subject, mine) for mine in filters)), None
-        ):
+        if subject := next(iter(colliding(subjects, filters or EVERYTHING)), None):
             return copy, "every message" if subject == ">" else f"`{subject}`"
     return None
 

@@ -56,7 +56,7 @@ class Consumers:
     names: Sequence[str]
     """In the order in which servers restore them."""
     unfiltered: Sequence[str]
-    index: SubjectIndex = field(default_factory=SubjectIndex)
+    index: SubjectIndex[str] = field(default_factory=SubjectIndex)
     new: frozenset[str] = frozenset()
     """Consumers that this plan creates."""
     unknown: Mapping[str, str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def consumers_of(change: Change, view: View) -> Consumers:
 
 @once_per_view
 def _consumers(stream: str, view: View) -> Consumers:
-    index, unfiltered, names = SubjectIndex(), [], []
+    index, unfiltered, names = SubjectIndex[str](), [], []
     for name, config in sorted(consumers_afterwards(stream, view).items(), key=lambda item: item[0].encode()):
         names.append(name)
         if not (filters := named_filters(config)):

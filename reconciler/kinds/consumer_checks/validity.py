@@ -7,7 +7,7 @@ messages.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations, product
+from itertools import product
 
 from reconciler.changes.change import Change
 from reconciler.changes.rule import Found, rule
@@ -18,6 +18,7 @@ from reconciler.kinds.fields.actions import ALL
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS, V2_12
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.subjects.filters import named_filters
+from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Config
 
@@ -252,15 +253,19 @@ def overlapping_filters(change: Change, view: View) -> Found:
     Instead: leave out the narrower filter.
     """
     relations = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
-    valid = [
-        (index, subject) for index, subject in enumerate(change.becomes("filter_subjects") or ()) if is_valid(subject)
-    ]
-    pairs = list(permutations(valid, 2))
-    for are_related, ((index, one), (_, other)) in product(relations, pairs):
-        if are_related(one, other):
+    filters = {
+        position: subject
+        for position, subject in enumerate(change.becomes("filter_subjects") or ())
+        if is_valid(subject)
+    }
+    index = SubjectIndex(filters.items())
+    for are_related, (position, one) in product(relations, filters.items()):
+        related = [other for other, theirs in index.near(one) if other != position and are_related(one, theirs)]
+        if related:
+            other = filters[min(related)]
             return Finding(
                 outcome=Outcome.REFUSED,
-                path=f"filter_subjects[{index}]",
+                path=f"filter_subjects[{position}]",
                 message=f"`{one}` {'is listed twice' if one == other else f'overlaps with `{other}`'}",
                 fix="leave one of them out, or narrow it so that no subject matches both",
             )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import collide, matches
+from reconciler.kinds.subjects.subject_lists import all_inside, any_collide_among
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 
@@ -40,8 +39,8 @@ def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequ
     whoever publishes meanwhile. Without them the numbers do: false where nobody counted, or where two of these overlap and their
     messages would count twice."""
     if (stored_on := _stored_subjects(stream, held, view)) is not None:
-        return all(any(matches(subject, pattern) for pattern in (*taken, *kept)) for subject in stored_on)
-    if any(collide(subject, other) for subject, other in combinations(taken, 2)):
+        return all_inside(stored_on, [*taken, *kept])
+    if any_collide_among(taken):
         return False
     given, stored, staying = (total_count(count_questions(stream, subjects), view) for subjects in (taken, held, kept))
     return None not in (given, stored, staying) and given == (stored or 0) - (staying or 0)

@@ -25,7 +25,7 @@ from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.losses import lost_tail, shrinking
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.subject_lists import all_inside
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import Question
 
@@ -102,7 +102,7 @@ def leaves_out(change: Change) -> bool:
     if not (change.live and change.desired):
         return False
     before, after = filters_of(change.live.config), filters_of(change.desired.config)
-    return not all(any(is_subset(old, new) for new in after) for old in before)
+    return not all_inside(before, after)
 
 
 def _redelivery_counts(change: Change, view: View) -> tuple[Amount, int]:

@@ -17,7 +17,7 @@ from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.kinds.subjects.filters import FILTERS, held_subjects, partly_lost_subjects, wanted_subjects
-from reconciler.kinds.subjects.subjects import intersections, is_subset
+from reconciler.kinds.subjects.subject_lists import all_inside, any_collide, intersections
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -139,7 +139,7 @@ def delivered_before(change: Change, view: View) -> Amount:
     same."""
     earlier = predecessors(change, view)
     each = [_delivered_by(consumer, view) for consumer in earlier]
-    if not any(intersections(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
+    if not any(any_collide(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
         return total(each)
     stored = total_count(_taken_questions(change, earlier), view)
     most = sum(consumer.most for consumer in each)
@@ -208,10 +208,7 @@ def summary_text(change: Change, view: View) -> str:
     left, first = min(consumer.left for consumer in earlier), earlier[0]
     state = view.snapshot.streams[first.stream].get("state") or {}
     skips_nothing = left <= max(first.start, int(state.get("first_seq") or 1))
-    is_all = all(
-        any(is_subset(mine, theirs) for consumer in earlier for theirs in consumer.held)
-        for mine in wanted_subjects(change)
-    )
+    is_all = all_inside(wanted_subjects(change), [theirs for consumer in earlier for theirs in consumer.held])
     if skips_nothing or not is_all or any(_possibly_passed_over(consumer, view) for consumer in earlier):
         return clause  # nobody has delivered what the old filters left out
     if any(consumer.left < consumer.reached for consumer in earlier):

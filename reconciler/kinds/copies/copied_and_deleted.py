@@ -26,7 +26,8 @@ from reconciler.kinds.stream_config.origins import (
     taken_subjects,
 )
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
-from reconciler.kinds.subjects.subjects import intersections, is_subset
+from reconciler.kinds.subjects.subject_lists import all_inside, intersections
+from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.resource import Address, Config, Json
 
 Consumers = Mapping[str, Mapping[str, Json]]
@@ -197,9 +198,7 @@ def _deleted_at_once(
 def _claimed_of(source: NewSource, info: Mapping[str, Json], subjects: Sequence[str], view: View) -> Amount:
     """How many of these the origin keeps for one of its consumers."""
     wants = claimed_messages(source.origin, info, view)
-    is_whole = source.start.at == 1 and all(
-        any(is_subset(mine, theirs) for theirs in subjects) for mine in filters_of(info["config"])
-    )
+    is_whole = source.start.at == 1 and all_inside(filters_of(info["config"]), subjects)
     return Amount(wants.least if is_whole else 0, wants.most + given_up_messages(source.origin, info, view))
 
 

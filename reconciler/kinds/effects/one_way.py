@@ -17,7 +17,7 @@ from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import refused_publishers_sentence
 from reconciler.kinds.stream_config.config_checks import StreamConfigs
 from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
-from reconciler.kinds.subjects.subjects import collide
+from reconciler.kinds.subjects.subject_lists import any_collide
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.snapshot import mirror_hears_origin
@@ -130,7 +130,7 @@ def _caveat_about_publishers(change: Change, view: View) -> str:
     of one that this account does not know."""
     origin, wanted = str((change.was("mirror") or {}).get("name", "")), change.becomes("subjects") or ()
     theirs = view.snapshot.config_of(origin).get("subjects")
-    takes_over = not theirs or any(collide(subject, other) for subject in wanted for other in theirs)
+    takes_over = not theirs or any_collide(wanted, theirs)
     if view.kinds[change.address.kind].backing or not wanted or not takes_over:
         return ""
     return (

@@ -16,7 +16,8 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.group_rules import refusal
-from reconciler.kinds.subjects.subjects import collide, intersections, is_subset, is_valid
+from reconciler.kinds.subjects.subject_lists import all_inside, intersections
+from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.version import Version
@@ -139,7 +140,7 @@ def arrival_questions(change: Change, view: View) -> list[MessagesFrom]:
     source, filters = view.snapshot.streams.get(change.address.stream), _filters_of(change.wanted)
     config: Config = source["config"] if source else {}
     is_plain = not any(config.get(name) for name in ("sources", "mirror", "subject_transform"))
-    if source is None or (is_plain and all(any(is_subset(s, f) for f in filters) for s in config.get("subjects", ()))):
+    if source is None or (is_plain and all_inside(config.get("subjects", ()), filters)):
         return []
     return [MessagesFrom(stream=change.address.stream, start=1, filter=subject) for subject in filters]
 
@@ -158,13 +159,13 @@ def arrived_messages(change: Change, view: View) -> int | None:
 def is_copying_reduced(change: Change) -> bool:
     """Was anything copied that will not be copied any more?"""
     before, after = _filter_pair(change)
-    return not all(any(is_subset(old, new) for new in after) for old in before)
+    return not all_inside(before, after)
 
 
 def is_copying_extended(change: Change) -> bool:
     """Will anything be copied that was not copied before?"""
     before, after = _filter_pair(change)
-    return not all(any(is_subset(new, old) for old in before) for new in after)
+    return not all_inside(after, before)
 
 
 def _filter_pair(change: Change) -> tuple[Sequence[str], Sequence[str]]:

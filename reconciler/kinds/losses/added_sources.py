@@ -22,7 +22,7 @@ from reconciler.kinds.losses.unprocessed import taking_questions
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import intersections, widest_subjects
+from reconciler.kinds.subjects.subject_lists import intersections, widest_subjects
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json

@@ -21,7 +21,7 @@ from reconciler.kinds.losses.added_sources import new_sources, sources_of_new_st
 from reconciler.kinds.losses.over_limit import OwnName, as_named, is_lowered, stream_of
 from reconciler.kinds.losses.unwanted import config_afterwards
 from reconciler.kinds.stream_config.origins import copies_afterwards, given_subjects, origin_names
-from reconciler.kinds.subjects.subjects import collide
+from reconciler.kinds.subjects.subject_lists import any_collide
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
 
@@ -145,7 +145,7 @@ def _may_overlap_stored(given: Sequence[str], change: Change, view: View) -> boo
         *(config.get("subjects") or ()),
         *(part for source in config.get("sources") or () for part in given_subjects(source)),
     ]
-    return any(collide(mine, theirs) for mine in given for theirs in held)
+    return any_collide(given, held)
 
 
 def outlasting_text(change: Change, view: View) -> str:

@@ -10,7 +10,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import intersections
+from reconciler.kinds.subjects.subject_lists import intersections
 from reconciler.model.resource import Address
 
 

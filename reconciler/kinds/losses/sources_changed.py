@@ -22,7 +22,7 @@ from reconciler.kinds.losses.made_again import purge_advice
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_label, origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
-from reconciler.kinds.subjects.subjects import collide, intersections
+from reconciler.kinds.subjects.subject_lists import any_collide, intersections
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import hears_origin
 
@@ -162,9 +162,7 @@ def _by_identity(sources: Sequence[Source] | None, view: View) -> dict[object, S
 
 def _may_have_copied_same(source: Source, other: Source) -> bool:
     """Both may have copied the same messages."""
-    return origin_of(source) == origin_of(other) and any(
-        collide(mine, theirs) for mine in taken_subjects(source) for theirs in taken_subjects(other)
-    )
+    return origin_of(source) == origin_of(other) and any_collide(taken_subjects(source), taken_subjects(other))
 
 
 def left_behind_rule(family: str, own: OwnName = as_named) -> Rule:

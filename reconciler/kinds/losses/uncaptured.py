@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
 from reconciler.kinds.losses import over_limit, shrinking
@@ -28,8 +29,9 @@ from reconciler.kinds.losses.unprocessed import (
 from reconciler.kinds.stream_config.origins import copies_afterwards, streams_storing
 from reconciler.kinds.subjects.filters import filters_of, subjects_kept_by
 from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_lists import SubjectList, intersections, not_inside
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, subjects_at_consumer_deletions
-from reconciler.kinds.subjects.subjects import collide, intersections, is_subset, matches
+from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
@@ -42,7 +44,7 @@ def uncovered_subjects(change: Change) -> list[str]:
     before = {
         subject for subject in change.was("subjects") or () if subject not in kept and not is_parking_subject(subject)
     }
-    return sorted(subject for subject in before if not any(is_subset(subject, other) for other in kept))
+    return sorted(not_inside(before, kept))
 
 
 def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
@@ -96,7 +98,8 @@ def subject_removed(change: Change, view: View) -> Found:
         return None
     words, stored = _stored_text(change, gone, view)
     taken, parts = _taking_streams(change, gone, view)
-    lost = [_without_stored_parts_text(change, subject, parts) for subject in gone if subject not in taken]
+    stored_elsewhere = SubjectList([*(change.becomes("subjects") or ()), *parts])
+    lost = [outside(subject, stored_elsewhere.colliding(subject)) for subject in gone if subject not in taken]
     texts = (
         [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"]
         if lost
@@ -134,10 +137,11 @@ def _taking_streams(change: Change, gone: Sequence[str], view: View) -> tuple[di
 
 def _takeover_texts(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
     by_taker: dict[tuple[str, str], list[str]] = {}
+    kept = SubjectList(change.becomes("subjects") or ())
     for subject, other in (taken | parts).items():
         then = f"{_caveat_about_interest(subject, other, view)}{_caveat_about_readers(change, subject, other, view)}"
         by_taker.setdefault((other, then), []).append(
-            subject if subject in parts else _without_stored_parts_text(change, subject)
+            subject if subject in parts else outside(subject, kept.colliding(subject))
         )
     return [
         f"messages published on {listed(subjects)} will be stored in {other} instead{then}"
@@ -151,11 +155,17 @@ def _caveat_about_interest(subject: str, taker: str, view: View) -> str:
     declared = view.desired[Address.of("stream", stream)].config
     if declared.get("retention") != "interest" or declared.get("subject_transform"):
         return ""
-    wanted = [pattern for config in consumers_afterwards(stream, view).values() for pattern in filters_of(config)]
-    wanted += [pattern for subjects in copies_afterwards(stream, view).values() for pattern in subjects]
-    if any(collide(pattern, subject) for pattern in wanted):
+    if _subjects_wanted(stream, view).colliding(subject):
         return ""
     return f", an interest stream, which keeps none of them: no consumer of it wants {subject}"
+
+
+@once_per_view
+def _subjects_wanted(stream: str, view: View) -> SubjectList:
+    """What consumers and copies of the stream want once this plan is applied."""
+    wanted = [pattern for config in consumers_afterwards(stream, view).values() for pattern in filters_of(config)]
+    wanted += [pattern for subjects in copies_afterwards(stream, view).values() for pattern in subjects]
+    return SubjectList(wanted)
 
 
 BETWEEN = ". Between the two steps publishers get an error (no responders) and have to retry"
@@ -198,39 +208,45 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
         return ""  # its readers are deleted too, and each is named for itself
     arrived, stream = streams_storing(taker.removeprefix("stream/"), subject, view), change.address.name
     nothing, less = list[str](), list[str]()
-    for name, wanted, where in readers_with_subjects(stream, view):
-        got = intersections(intersections(wanted, [subject]), arrived.get(where, ()))
-        if not got and any(collide(pattern, subject) for pattern in wanted):
-            nothing.append(name)
-        elif any(not any(is_subset(part, other) for other in got) for part in intersections(wanted, [subject])):
-            less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
+    for reader in readers_with_subjects(stream, view):
+        wanted = reader.subjects.parts(subject)
+        got = intersections(wanted, arrived.get(reader.place, ()))
+        if not got and reader.subjects.colliding(subject):
+            nothing.append(reader.label)
+        elif not_inside(wanted, got):
+            less.append(f"; {reader.label}, which reads {stream}, gets only {listed(got)} of them")
     is_single = len(nothing) == 1
     who = f"{few(nothing)}, which read{'s' if is_single else ''} {stream},"
     return (f"; {who} {'gets' if is_single else 'get'} none of them" if nothing else "") + "".join(less)
 
 
-def readers_with_subjects(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
-    """Consumers that stay, by the names that they have then, and streams that copy this one. Each with the subjects that it
-    wants, and the stream in which it looks for them."""
+class SubjectReader(NamedTuple):
+    """A consumer that stays, by the name that it has then, or a stream that copies another one."""
+
+    label: str
+    filters: Sequence[str]
+    subjects: SubjectList
+    """What the filters match."""
+    place: str
+    """The stream in which it looks for messages."""
+
+
+@once_per_view
+def readers_with_subjects(stream: str, view: View) -> list[SubjectReader]:
+    """Who reads the stream once this plan is applied."""
     live = view.snapshot.consumers.get(stream, {})
     renamed = {change.origin.name: change for change in view.children(stream, "consumer") if change.origin}
+    wanted: list[tuple[str, Sequence[str], str]] = []
     for name, info in sorted(live.items(), key=lambda item: (not is_durable(item[1]), item[0])):
         change = renamed.get(name) or view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
-            yield (
-                consumer_label(change.address.name if change else name, info),
-                filters_of(change.desired.config if change and change.desired else info["config"]),
-                stream,
+            label = consumer_label(change.address.name if change else name, info)
+            wanted.append(
+                (label, filters_of(change.desired.config if change and change.desired else info["config"]), stream)
             )
     copies = sorted(copies_afterwards(stream, view).items())
-    yield from ((name, subjects, name) for name, subjects in copies if name in view.snapshot.streams)
-
-
-def _without_stored_parts_text(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
-    """A subject without the parts of it that are still stored."""
-    return outside(
-        subject, [pattern for pattern in (*(change.becomes("subjects") or ()), *elsewhere) if collide(pattern, subject)]
-    )
+    wanted += [(name, subjects, name) for name, subjects in copies if name in view.snapshot.streams]
+    return [SubjectReader(label, filters, SubjectList(filters), place) for label, filters, place in wanted]
 
 
 def _stream_taking_all(change: Change, subject: str, view: View) -> str | None:
@@ -248,20 +264,20 @@ def _streams_taking_parts(change: Change, subject: str, view: View) -> Iterator[
 
 
 @lru_cache(maxsize=4)
-def _declared_subjects(view: View) -> SubjectIndex:
+def _declared_subjects(view: View) -> SubjectIndex[str]:
     """What declared streams store; computed once per view."""
-    index = SubjectIndex()
-    for address, resource in view.desired.items():
-        if address.kind == "stream" and not resource.external:
-            for subject in resource.config.get("subjects") or ():
-                index.add(address.name, subject)
-    return index
+    return SubjectIndex(
+        (address.name, subject)
+        for address, resource in view.desired.items()
+        if address.kind == "stream" and not resource.external
+        for subject in resource.config.get("subjects") or ()
+    )
 
 
 def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int | Amount]]:
     """How many messages are stored under subjects that nothing covers any more, and which consumers have not read
     them."""
-    kept = change.becomes("subjects") or ()
+    kept, going = (SubjectList(subjects) for subjects in (change.becomes("subjects") or (), gone))
     staying: dict[str, int] = {}
     if not over_limit.state_of(change).get("messages"):
         return "", {"stored": 0}
@@ -270,9 +286,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         if not isinstance(answer, Mapping):
             why = f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
             return f". The messages stored under it were not counted{why}", {}
-        staying |= {
-            literal: many for literal, many in answer.items() if not any(matches(literal, other) for other in kept)
-        }
+        staying |= {literal: many for literal, many in answer.items() if not kept.holds(literal)}
     if not (number := sum(staying.values())):
         return f". Nothing is stored under it{_renamed_text(change, gone)}", {"stored": 0}
     leaving = LostMessages(messages=exactly(number))
@@ -282,9 +296,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         leaving,
         view,
         by=staying,
-        goes_whole=lambda one: (
-            any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
-        ),
+        goes_whole=lambda one: going.holds(one) and not kept.colliding(one),
         counts=staying_consumer_test(change.address.name, view),
         arrived=_arrived_since(change, view, number),
     )

@@ -21,7 +21,8 @@ from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.lagging import lagging_copies, lagging_text
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
-from reconciler.kinds.subjects.subjects import collide, matches
+from reconciler.kinds.subjects.subject_lists import SubjectList
+from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -415,11 +416,10 @@ def given_up_messages(stream: str, info: Info, view: View) -> int:
 def least_wanted_together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
     """How many messages consumers with these filters want together, at least: of those that take the same messages, only
     one is counted."""
-    counted: list[str] = []
-    number = 0
+    counted, number = SubjectList(), 0
     for subjects, wants in sorted(wanted, key=lambda pair: -pair[1]):
-        if wants and not any(collide(subject, other) for subject in subjects for other in counted):
-            counted += subjects
+        if wants and not any(map(counted.colliding, subjects)):
+            counted.extend(subjects)
             number += wants
     return number
 

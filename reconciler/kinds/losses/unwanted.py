@@ -25,14 +25,11 @@ from reconciler.kinds.stream_config.origins import (
     given_subjects,
 )
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
+from reconciler.kinds.subjects.subject_lists import SubjectList, intersections
 from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_subjects
-from reconciler.kinds.subjects.subjects import intersection, intersections, is_covered, widest_subjects
 from reconciler.kinds.subjects.transforms import published_as
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.units import show_duration
-
-FEW = 100
-"""Among how many subjects it is worth while to look for those that lie inside another."""
 
 
 class UnwantedSubjects(NamedTuple):
@@ -175,10 +172,10 @@ def when_full_text(stream: Config) -> str:
 
 def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]:
     """The subjects without those that are kept."""
+    staying = SubjectList(kept)
     for subject in subjects:
-        if not is_covered(subject, kept):
-            inside = dict.fromkeys(both for other in kept if (both := intersection(subject, other)))
-            yield SubjectPart(subject, tuple(widest_subjects(inside) if len(inside) <= FEW else inside))
+        if not staying.covers(subject):
+            yield SubjectPart(subject, tuple(staying.parts(subject)))
 
 
 def _zones(transform: Mapping[str, Json] | None) -> list[_Zone]:

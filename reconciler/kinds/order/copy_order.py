@@ -25,7 +25,7 @@ from reconciler.kinds.order.subject_handovers import parked_subjects
 from reconciler.kinds.stream_config.new_copies import new_reads
 from reconciler.kinds.stream_config.stream_settle import duplicate_window_after
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import intersections
+from reconciler.kinds.subjects.subject_lists import intersections
 from reconciler.model.resource import Config
 
 Origins = Mapping[str, set[str]]

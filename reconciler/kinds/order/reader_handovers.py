@@ -11,8 +11,7 @@ messages that they do not expect.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import ASKED, BETTER, EXISTENCE, INTEREST, NEEDED, FirstStage, Tie
@@ -32,8 +31,8 @@ from reconciler.kinds.subjects.filters import (
     partly_lost_subjects,
     wanted_subjects,
 )
+from reconciler.kinds.subjects.subject_lists import any_collide, any_collide_among, widest_subjects
 from reconciler.kinds.subjects.subject_moves import passed_on_subjects
-from reconciler.kinds.subjects.subjects import collide, widest_subjects
 from reconciler.model.resource import Address
 
 GIVES = "filter_subjects"
@@ -88,13 +87,13 @@ def _ties_of_readers(
                 yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in givers)
         elif (
             change.action.writes
-            and _any_collides(gained_subjects(change), taken)
+            and any_collide(gained_subjects(change), taken)
             and (drops or _misses_messages(change, view))
         ):
             yield Tie(change.address, above.address, gives=INTEREST)
-        elif drops and change.action.writes and _any_collides(partly_lost_subjects(change), lost):
+        elif drops and change.action.writes and any_collide(partly_lost_subjects(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
-        elif change.action.writes and _any_collides(partly_lost_subjects(change), arriving):
+        elif change.action.writes and any_collide(partly_lost_subjects(change), arriving):
             yield Tie(change.address, above.address, weak=ASKED)
 
 
@@ -110,10 +109,6 @@ def _start_depends_on_creation(change: Change) -> bool:
     return change.becomes("deliver_policy") in ("new", "last", "last_per_subject")
 
 
-def _any_collides(filters: Iterable[str], subjects: Collection[str]) -> bool:
-    return any(collide(subject, other) for subject in filters for other in subjects)
-
-
 def _parking_subject_first(change: Change, view: View) -> FirstStage | None:
     """Created on a subject that nobody publishes to."""
     if change.address.kind != "stream" or not subjects_after(change, view):
@@ -126,7 +121,7 @@ def _wide_filters_first(change: Change, view: View) -> FirstStage | None:
     both = widest_subjects(
         [*wanted_subjects(change), *held_subjects(change)]
     )  # no server accepts one that lies inside another
-    if view.target.version < OVERLAPPING_FILTERS and any(collide(*pair) for pair in combinations(both, 2)):
+    if view.target.version < OVERLAPPING_FILTERS and any_collide_among(both):
         return None
     stream, name = change.address.names
     effect = f"let consumer {name} of {stream} take over subjects before it gives up any"

@@ -15,23 +15,25 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_lists import intersections
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
-from reconciler.kinds.subjects.subjects import collide, intersections
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 
 
 def ties(view: View) -> Iterator[Tie]:
     """(stream that gives up, stream that takes) for every subject that moves between streams of one plan."""
     moving = [change for change in view.changes.values() if change.action.writes and view.is_stream(change.address)]
-    givers, index = {str(change.address): change.address for change in moving}, SubjectIndex()
-    for change in moving:
-        for subject in subjects_before(change) - subjects_after(change, view):
-            index.add(str(change.address), subject)
+    given_up = SubjectIndex(
+        (change.address, subject)
+        for change in moving
+        for subject in subjects_before(change) - subjects_after(change, view)
+    )
     for change in moving:
         for subject in sorted(subjects_after(change, view) - subjects_before(change)):
-            for giver, lost in index.near(subject):
-                if givers[giver] != change.address and collide(subject, lost):
-                    yield Tie(givers[giver], change.address, gives="subjects")
+            for giver, lost in given_up.near(subject):
+                if giver != change.address and collide(subject, lost):
+                    yield Tie(giver, change.address, gives="subjects")
 
 
 def subjects_before(change: Change) -> set[str]:
@@ -77,15 +79,15 @@ def parked_subjects(address: Address, view: View) -> list[str] | None:
 
 
 @lru_cache(maxsize=4)
-def _all_subjects(view: View) -> SubjectIndex:
+def _all_subjects(view: View) -> SubjectIndex[str]:
     """Every subject that any stream captures before or after; computed once per view."""
-    index = SubjectIndex()
     live = {name: info["config"] for name, info in view.snapshot.streams.items()}
-    for streams in (live, afterwards(view).streams):
-        for name, config in streams.items():
-            for subject in config.get("subjects") or ():
-                index.add(name, subject)
-    return index
+    return SubjectIndex(
+        (name, subject)
+        for streams in (live, afterwards(view).streams)
+        for name, config in streams.items()
+        for subject in config.get("subjects") or ()
+    )
 
 
 FIRST_STAGES = {"subjects": _kept_subjects_first}

@@ -16,6 +16,7 @@ from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_
 from reconciler.kinds.stream_config.restarts import FORCING
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.stream_settle import SEALED
+from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, colliding_reserved_subject, is_valid, storable_subjects
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
@@ -46,13 +47,12 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
     Instead: keep the wider one.
     """
     subjects = storable_subjects(change.desired.config if change.desired else {})
-    for index, subject in subjects.items():
-        earlier = next(
-            (other for position, other in subjects.items() if position < index and collide(subject, other)), None
-        )
-        if earlier is not None:
-            message = f"`{subject}` overlaps with `{earlier}` of the same stream"
-            yield objection(f"subjects[{index}]", message, "keep the wider one of the two")
+    index = SubjectIndex(subjects.items())
+    for position, subject in subjects.items():
+        earlier = [other for other, theirs in index.near(subject) if other < position and collide(subject, theirs)]
+        if earlier:
+            message = f"`{subject}` overlaps with `{subjects[min(earlier)]}` of the same stream"
+            yield objection(f"subjects[{position}]", message, "keep the wider one of the two")
 
 
 @rule("ST558", "never-expires", until=V2_14, reaction=Reaction.HARMS)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.stream_config.origins import copied_entries
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.subject_lists import all_inside, any_collide, not_inside
 from reconciler.model.resource import Address
 from reconciler.model.wire.steps import Call, Step
 
@@ -56,7 +56,7 @@ def _successors_by_giver(view: View) -> Mapping[Address, set[Successor]]:
         for read in _new_reads_of_interest_streams(change, view):
             is_from_the_first = change.action is Action.CREATE and _starts_at_first_message(change, read.stream)
             for address, subjects in _subjects_by_giver(read, change, view).items():
-                takes_all = all(any(is_subset(mine, wider) for wider in read.subjects) for mine in subjects)
+                takes_all = all_inside(subjects, read.subjects)
                 successor = Successor(view.stream_of(change.address) or "", is_from_the_first and takes_all)
                 by_giver.setdefault(address, set()).add(successor)
     return by_giver
@@ -80,7 +80,7 @@ def _subjects_by_giver(read: SubjectsRead, taker: Change, view: View) -> dict[Ad
     return {
         address: subjects
         for address, subjects in _reads_given_up_by_stream(view).get(read.stream, ())
-        if address != taker.address and any(collide(mine, theirs) for mine in read.subjects for theirs in subjects)
+        if address != taker.address and any_collide(read.subjects, subjects)
     }
 
 
@@ -101,7 +101,7 @@ def _reads_given_up(change: Change, view: View) -> Iterator[SubjectsRead]:
     staying = reads(change.address, change.desired.config) if change.desired else ()
     for read in reads(change.address, change.live.config) if change.live else ():
         kept = [subject for other in staying if other.stream == read.stream for subject in other.subjects]
-        if less := tuple(mine for mine in read.subjects if not any(is_subset(mine, wider) for wider in kept)):
+        if less := tuple(not_inside(read.subjects, kept)):
             yield SubjectsRead(read.stream, less)
 
 
@@ -155,4 +155,4 @@ def _takes_subjects(read: SubjectsRead, view: View) -> bool:
     if change is None or change.action not in (Action.CREATE, Action.UPDATE):
         return False
     taken = set(change.becomes("subjects") or ()) - set(change.was("subjects") or ())
-    return any(collide(mine, theirs) for mine in read.subjects for theirs in taken)
+    return any_collide(read.subjects, taken)

@@ -14,7 +14,7 @@ from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import intersections, is_subset
+from reconciler.kinds.subjects.subject_lists import intersections, not_inside
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -121,9 +121,7 @@ def streams_storing(origin: str, subject: str, view: View) -> dict[str, list[str
         through, coming = todo.pop()
         for name, taken in copies_afterwards(through, view).items():
             passed = coming if through in _renaming_streams(view) else intersections(coming, taken)
-            new = [
-                pattern for pattern in passed if not any(is_subset(pattern, other) for other in by_stream.get(name, ()))
-            ]
+            new = not_inside(passed, by_stream.get(name, ()))
             by_stream[name] = [*by_stream.get(name, ()), *new]
             todo += [(name, new)] if new else []
     return by_stream

@@ -8,6 +8,7 @@ from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
 from reconciler.kinds.stream_config.mirrors_and_sources import reaction_before_2_12
+from reconciler.kinds.subjects.subject_lists import SubjectList
 from reconciler.kinds.subjects.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.subjects.transforms import Problem, worst_problem
 from reconciler.model.resource import Json
@@ -51,19 +52,24 @@ def _objection_to_transform(path: str, problem: Problem, version: Version) -> Fi
 
 def _check_overlaps(sent: Sent, path: str, source: Json, transforms: Sequence[Json]) -> Iterator[Finding]:
     """No two transforms of a mirror may overlap. No transform of a source may lie inside another."""
+    meets, earlier = overlap if path == "mirror" else _lies_one_in_the_other, SubjectList()
     for index, transform in enumerate(transforms):
-        for other in transforms[:index]:
-            mine, theirs = transform.get("src", ""), other.get("src", "")
-            if not all(src == "" or is_valid(src) for src in (mine, theirs)):
-                continue
-            if overlap(mine, theirs) if path == "mirror" else _lies_inside(mine, theirs) or _lies_inside(theirs, mine):
-                yield objection(
-                    f"{path}.subject_transforms[{index}]",
-                    f"`{mine or '>'}` overlaps with `{theirs or '>'}` of the same {'mirror' if path == 'mirror' else 'source'}",
-                    "keep the wider one of the two, or make them exclude each other",
-                    reaction=reaction_before_2_12(sent, path, source),
-                )
-                break
+        mine = transform.get("src", "")
+        if mine and not is_valid(mine):
+            continue
+        theirs = next((other for other in earlier.near(mine) if meets(mine, other)), None)
+        if theirs is not None:
+            yield objection(
+                f"{path}.subject_transforms[{index}]",
+                f"`{mine or '>'}` overlaps with `{theirs or '>'}` of the same {'mirror' if path == 'mirror' else 'source'}",
+                "keep the wider one of the two, or make them exclude each other",
+                reaction=reaction_before_2_12(sent, path, source),
+            )
+        earlier.extend([mine])
+
+
+def _lies_one_in_the_other(mine: str, theirs: str) -> bool:
+    return _lies_inside(mine, theirs) or _lies_inside(theirs, mine)
 
 
 def _lies_inside(inner: str, outer: str) -> bool:

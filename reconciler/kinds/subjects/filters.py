@@ -10,8 +10,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.fields.canonical_form import SECOND
 from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.subjects.subject_lists import intersections, not_inside
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
-from reconciler.kinds.subjects.subjects import intersections, is_subset
 from reconciler.model.resource import Config, Json
 
 ACK_WAIT = 30 * SECOND
@@ -114,7 +114,7 @@ def wanted_subjects(change: Change) -> tuple[str, ...]:
 def gained_subjects(change: Change) -> list[str]:
     """Subjects that it takes and did not have; all of them while it has not started over."""
     before = () if is_consumer_parked(change) else held_subjects(change)
-    return [subject for subject in wanted_subjects(change) if not any(is_subset(subject, wider) for wider in before)]
+    return not_inside(wanted_subjects(change), before)
 
 
 def lost_subjects(change: Change) -> list[str]:
@@ -124,11 +124,7 @@ def lost_subjects(change: Change) -> list[str]:
 
 def partly_lost_subjects(change: Change) -> list[str]:
     """Subjects of which it takes less afterwards than before."""
-    return [
-        subject
-        for subject in held_subjects(change)
-        if not any(is_subset(subject, wider) for wider in wanted_subjects(change))
-    ]
+    return not_inside(held_subjects(change), wanted_subjects(change))
 
 
 def handed_over_subjects(change: Change, view: View) -> list[str]:

@@ -3,43 +3,48 @@ thousands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
+from typing import Generic, TypeVar
 
 from reconciler.model.dataclass import dataclass
 
-Owned = tuple[str, str]
-"""A stream and one of its subjects."""
+Owner = TypeVar("Owner")
 
 
 @dataclass(slots=True)
 class _Node:
-    ends: list[Owned] = field(default_factory=list)
-    """Subjects whose last token led here."""
-    tails: list[Owned] = field(default_factory=list)
-    """Subjects that continue with `>`: they may overlap with whatever follows."""
+    ends: list[int] = field(default_factory=list)
+    """Entries whose last token led here."""
+    tails: list[int] = field(default_factory=list)
+    """Entries that continue with `>`: they may overlap with whatever follows."""
     next: dict[str, _Node] = field(default_factory=dict)
 
 
-class SubjectIndex:
+class SubjectIndex(Generic[Owner]):
     """Candidates only: `subjects.collide` decides whether two subjects really collide."""
 
-    def __init__(self) -> None:
+    def __init__(self, entries: Iterable[tuple[Owner, str]] = ()) -> None:
+        self._entries: list[tuple[Owner, str]] = []
         self._root = _Node()
+        for owner, subject in entries:
+            self.add(owner, subject)
 
-    def add(self, stream: str, subject: str) -> None:
-        """Enter a subject under its owner's name: a stream, a consumer or an address."""
-        node = self._root
+    def add(self, owner: Owner, subject: str) -> None:
+        """Enter a subject under its owner: a stream, a consumer, an address or a place in a list."""
+        entry, node = len(self._entries), self._root
+        self._entries.append((owner, subject))
         for token in subject.split("."):
             if token.startswith(">"):
-                node.tails.append((stream, subject))
+                node.tails.append(entry)
                 return
             node = node.next.setdefault(_wildcard_or_token(token), _Node())
-        node.ends.append((stream, subject))
+        node.ends.append(entry)
 
-    def near(self, subject: str) -> Iterator[Owned]:
-        """Every entered subject that may collide with this one, with its owner; some of them do not."""
-        yield from _matching_subjects(self._root, [_wildcard_or_token(token) for token in subject.split(".")], 0)
+    def near(self, subject: str) -> list[tuple[Owner, str]]:
+        """Every entered subject that may collide with this one, with its owner, as entered; some of them do not."""
+        tokens = [_wildcard_or_token(token) for token in subject.split(".")]
+        return [self._entries[entry] for entry in sorted(_matching_entries(self._root, tokens, 0))]
 
 
 def _wildcard_or_token(token: str) -> str:
@@ -47,7 +52,7 @@ def _wildcard_or_token(token: str) -> str:
     return token[0] if token[:1] in ("*", ">") else token
 
 
-def _matching_subjects(node: _Node, tokens: list[str], index: int) -> Iterator[Owned]:
+def _matching_entries(node: _Node, tokens: list[str], index: int) -> Iterator[int]:
     if index == len(tokens):
         yield from node.ends
         return
@@ -57,14 +62,14 @@ def _matching_subjects(node: _Node, tokens: list[str], index: int) -> Iterator[O
         yield from _all_below(node)
     elif token == "*":
         for following in node.next.values():
-            yield from _matching_subjects(following, tokens, index + 1)
+            yield from _matching_entries(following, tokens, index + 1)
     else:
         for same in (token, "*"):
             if same in node.next:
-                yield from _matching_subjects(node.next[same], tokens, index + 1)
+                yield from _matching_entries(node.next[same], tokens, index + 1)
 
 
-def _all_below(node: _Node) -> Iterator[Owned]:
+def _all_below(node: _Node) -> Iterator[int]:
     for following in node.next.values():
         yield from following.ends
         yield from following.tails

@@ -61,14 +61,14 @@ def _is_taken_by_another(subject: str, giver: str, view: View) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _newly_taken(view: View) -> SubjectIndex:
+def _newly_taken(view: View) -> SubjectIndex[str]:
     """What streams of this plan take that they did not have; computed once per view."""
-    index = SubjectIndex()
-    for address, change in view.changes.items():
-        if address.kind == "stream" and change.action.writes:
-            for subject in _subjects_after(change) - set(change.was("subjects") or ()):
-                index.add(address.name, subject)
-    return index
+    return SubjectIndex(
+        (address.name, subject)
+        for address, change in view.changes.items()
+        if address.kind == "stream" and change.action.writes
+        for subject in _subjects_after(change) - set(change.was("subjects") or ())
+    )
 
 
 def _subjects_after(change: Change) -> set[str]:

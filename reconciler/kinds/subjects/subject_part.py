@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.kinds.fields.words import outside
-from reconciler.kinds.subjects.subjects import collide, intersection, intersections, is_subset
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_lists import intersections
+from reconciler.kinds.subjects.subjects import collide, intersection, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Json
 
@@ -58,9 +60,28 @@ def transformed_subjects(subjects: Iterable[str], transform: Mapping[str, Json] 
     return (part.subject for part in transformed_parts(map(SubjectPart, subjects), transform))
 
 
-def lost_parts(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> list[SubjectPart]:
+class PartList:
+    """Parts of which one is found without going through all."""
+
+    def __init__(self, parts: Iterable[SubjectPart]) -> None:
+        self._index = SubjectIndex((part, part.subject) for part in parts)
+
+    def near(self, subject: str) -> list[SubjectPart]:
+        """Those of them that may have something in common with this subject."""
+        return [part for part, _ in self._index.near(subject)]
+
+    def of(self, wanted: str) -> list[SubjectPart]:
+        """What a filter matches of them."""
+        return [both for part in self.near(wanted) if (both := part.of(wanted))]
+
+    def holds(self, subject: str) -> bool:
+        """Are all that match this subject in one of them?"""
+        return any(part.holds(subject) for part in self.near(subject))
+
+
+def lost_parts(before: Iterable[SubjectPart], after: PartList) -> list[SubjectPart]:
     """What is stored until now, and no longer."""
-    return list(dict.fromkeys(gone for part in before for gone in _lost_of(part, after)))
+    return list(dict.fromkeys(gone for part in before for gone in _lost_of(part, after.near(part.subject))))
 
 
 def _lost_of(part: SubjectPart, after: Sequence[SubjectPart]) -> Iterator[SubjectPart]:

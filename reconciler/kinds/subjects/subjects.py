@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from reconciler.model.resource import Config
 
 WHITE = frozenset(" \t\r\n\f")
@@ -59,31 +57,6 @@ def _token(tokens: list[str], index: int) -> str | None:
     if index < len(tokens):
         return tokens[index]
     return ">" if tokens[-1] == ">" else None
-
-
-def intersections(some: Iterable[str], others: Iterable[str]) -> list[str]:
-    """What lies in both sets of subjects, nothing twice."""
-    others = list(others)
-    return widest_subjects(both for subject in some for other in others if (both := intersection(subject, other)))
-
-
-def widest_subjects(subjects: Iterable[str]) -> list[str]:
-    """The subjects without those that lie inside another, nothing twice."""
-    once = list(dict.fromkeys(subjects))
-    return [subject for subject in once if not any(subject != wider and is_subset(subject, wider) for wider in once)]
-
-
-def is_covered(subject: str, others: Sequence[str]) -> bool:
-    """Does everything that matches `subject` match one of the others? `a.*` and `a.*.>` are all of `a.>`. Literals never are
-    all of `*`."""
-    if any(is_subset(subject, other) for other in others):
-        return True
-    longest = max((other.count(".") for other in others), default=-1)
-    return (
-        subject.endswith(">")
-        and subject.count(".") < longest
-        and all(is_covered(subject[:-1] + one, others) for one in ("*", "*.>"))
-    )
 
 
 def collide(one: str, other: str) -> bool:
