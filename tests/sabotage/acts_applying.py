@@ -43,15 +43,15 @@ STEPS = (
     Act(
         name="a stream takes another subject before its new consumer exists",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="change.action.writes\n            and _any_collides(gained_subjects(change), taken)",
-        after="change.action is Action.UPDATE\n            and _any_collides(gained_subjects(change), taken)",
+        before="change.action.writes\n            and any_collide(gained_subjects(change), taken)",
+        after="change.action is Action.UPDATE\n            and any_collide(gained_subjects(change), taken)",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
         name="a stream takes another subject before a consumer takes it too",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="change.action.writes\n            and _any_collides(gained_subjects(change), taken)",
-        after="change.action is Action.CREATE\n            and _any_collides(gained_subjects(change), taken)",
+        before="change.action.writes\n            and any_collide(gained_subjects(change), taken)",
+        after="change.action is Action.CREATE\n            and any_collide(gained_subjects(change), taken)",
         seen_by=(
             "tests/e2e/test_recipes.py::test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_is_published_meanwhile",
         ),
@@ -131,8 +131,8 @@ STEPS = (
     Act(
         name="readers with a filter are not named when their stream takes more subjects",
         file="reconciler/kinds/effects/listeners.py",
-        before="tuple(_subjects_not_held(intersections(added, wanted), held))",
-        after="tuple(added if wanted == ['>'] else ())",
+        before="not_inside(intersections(added, reader.filters), held)",
+        after="added if reader.filters == ['>'] else []",
         seen_by=("tests/quantities/test_who_gets.py",),
     ),
     Act(

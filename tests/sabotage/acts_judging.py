@@ -1250,7 +1250,7 @@ RULES = (
     Act(
         name="a split that was cut between its halves asks for consent",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="in _consumers_behind(change, view) if narrows else ():",
+        before="in _consumers_behind(change, before, view) if narrows else ():",
         after="in ():",
         seen_by=(says("CO301"), "tests/quantities/test_splits.py"),
     ),
@@ -1445,7 +1445,7 @@ RULES = (
     Act(
         name="what two consumers want is counted twice",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="        if wants and not any(collide(subject, other) for subject in subjects for other in counted):",
+        before="        if wants and not any(map(counted.colliding, subjects)):",
         after="        if wants:",
         seen_by=("tests/quantities/test_consumers.py::test_what_consumers_want_together_counts_no_message_twice",),
     ),
@@ -1501,8 +1501,8 @@ RULES = (
     Act(
         name="going back says of subjects that wider ones covered that they were not stored",
         file="reconciler/journeys/plan/going_back.py",
-        before="if not any(is_subset(subject, other) for other in live))",
-        after="if subject not in live)",
+        before="    new = not_inside(desired, live)\n",
+        after="    new = [subject for subject in desired if subject not in live]\n",
         seen_by=("tests/saved/test_going_back.py",),
     ),
     Act(
@@ -2201,7 +2201,7 @@ QUANTITIES = (
     Act(
         name="messages of a work queue are said to lose their reader to nobody, although another one takes them",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="if any(collide(subject, two) for subject in left for two in theirs)",
+        before="if any_collide(left, theirs)",
         after="if False",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2456,8 +2456,8 @@ QUANTITIES = (
     Act(
         name="who does not get what moves to another stream is not named",
         file="reconciler/kinds/losses/uncaptured.py",
-        before="        if not got and any(",
-        after="        if got and any(",
+        before="        if not got and reader.",
+        after="        if got and reader.",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -3126,7 +3126,7 @@ QUANTITIES = (
     Act(
         name="what two consumers have delivered counts twice for a third",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if not any(intersections(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
+        before="if not any(any_collide(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
         after="if earlier:",
         seen_by=("tests/quantities/test_splits.py::test_what_two_have_delivered_counts_once",),
     ),
@@ -3495,6 +3495,27 @@ QUANTITIES = (
         before="and (view.target.version < HANDS_OVER or _has_no_current_copy(info, change))\n    }",
         after="}",
         seen_by=("tests/kinds/test_new_leader.py::test_pulls_at_another_server_than_the_one_that_stays_wait_in_vain",),
+    ),
+    Act(
+        name="each subject of a long list is compared with all of another",
+        file="reconciler/kinds/subjects/subject_lists.py",
+        before="for _, other in self._index.near(subject)]",
+        after='for _, other in self._index.near(">")]',
+        seen_by=("tests/kinds/test_long_lists.py::test_four_times_as_many_take_about_four_times_as_long",),
+    ),
+    Act(
+        name="each of many consumers is compared with all others when its filters change",
+        file="reconciler/kinds/consumer/taking_over.py",
+        before="for subject in subjects for taker, _ in index.near(subject)}",
+        after='for subject in subjects for taker, _ in index.near(">")}',
+        seen_by=("tests/kinds/test_long_lists.py::test_four_times_as_many_take_about_four_times_as_long",),
+    ),
+    Act(
+        name="a note about a consumer lists thousands of filters",
+        file="reconciler/kinds/consumer/effects.py",
+        before="{listed_few(after, 5)}",
+        after="{listed_few(after, 5_000)}",
+        seen_by=("tests/kinds/test_long_lists.py::test_sentences_name_only_the_first_of_many_subjects",),
     ),
 )
 

@@ -117,8 +117,8 @@ ACTS = (
     Act(
         name="our own reader of which one whole filter matches nothing any more is not told",
         file="reconciler/kinds/across/dry_readers.py",
-        before="    if any(part.of(mine) for part in losing.parts for mine in failing):",
-        after="    if any(part.of(mine) for part in losing.parts for mine in failing[:0]):",
+        before="    if any(not after.of(mine) and lost.of(mine) for mine in losing.reader.filters):",
+        after="    if any(after.of(mine) and not lost.of(mine) for mine in losing.reader.filters[:0]):",
         seen_by=(says("XX233"),),
     ),
     Act(

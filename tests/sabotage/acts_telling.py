@@ -928,8 +928,8 @@ DRIFT = (
     Act(
         name="what nobody takes of a split consumer is said to go to the new half",
         file="reconciler/kinds/consumer_position/counts.py",
-        before="        return all(any(matches(",
-        after="        return any(any(matches(",
+        before="        return all_inside(",
+        after="        return bool(stored_on) or all_inside(",
         seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[another subject]",),
     ),
     Act(
@@ -942,8 +942,8 @@ DRIFT = (
     Act(
         name="messages that two new consumers take count twice, and stand for one that nobody takes",
         file="reconciler/kinds/consumer_position/counts.py",
-        before="    if any(collide(subject, other) for subject, other in combinations(taken, 2)):",
-        after="    if any(subject == other for subject, other in combinations(taken, 2)):",
+        before="    if any_collide_among(taken):",
+        after="    if len({*taken}) < len(taken):",
         seen_by=(f"{COUNTED}[two take the same]",),
     ),
     Act(

@@ -14,7 +14,7 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.stages import FirstStage, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to
@@ -28,6 +28,7 @@ from reconciler.kinds.subjects.filters import (
     starting_over_text,
 )
 from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_lists import SubjectList
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 
@@ -53,7 +54,7 @@ def ties(view: View) -> Iterator[Tie]:
 def _parking_filter_first(change: Change, view: View) -> FirstStage | None:
     stream, name = change.address.names
     others = _taken_subjects(stream, view)
-    subject = parking_subject(name, lambda free: not any(collide(free, other) for other in others))
+    subject = parking_subject(name, lambda free: not others.colliding(free))
     if subject is None:
         return None
     return FirstStage(
@@ -71,7 +72,8 @@ def _parking_filter_first(change: Change, view: View) -> FirstStage | None:
     )
 
 
-def _taken_subjects(stream: str, view: View) -> set[str]:
+@once_per_view
+def _taken_subjects(stream: str, view: View) -> SubjectList:
     """Filters of the stream's consumers before and after, and the stream's subjects. A consumer without a filter does
     not count: it is the only one, or is deleted before others are created."""
     taken: set[str] = set()
@@ -81,7 +83,7 @@ def _taken_subjects(stream: str, view: View) -> set[str]:
         if change.action.writes and change.desired:
             taken.update(filters_of(change.desired.config))
     taken.update(view.snapshot.config_of(stream).get("subjects") or ())
-    return {subject for subject in taken if subject != ">" and not is_parking_subject(subject)}
+    return SubjectList(subject for subject in taken if subject != ">" and not is_parking_subject(subject))
 
 
 @rule("XX311", "work-queue-takeover", on=(Action.UPDATE,), needs=("live",), until=V2_14, reaction=Reaction.HARMS)

@@ -3,7 +3,7 @@ stream's, a consumer's or a copy's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
@@ -14,9 +14,8 @@ from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.losses.unwanted import UnwantedSubjects, is_unused, unwanted_subjects, unwanted_with_same_readers
 from reconciler.kinds.stream.retention import turns_to_interest
 from reconciler.kinds.stream_config.origins import copies_now, origin_names
-from reconciler.kinds.subjects.filters import FILTERS, filters_of
-from reconciler.kinds.subjects.subject_part import SubjectPart
-from reconciler.kinds.subjects.subjects import collide
+from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of
+from reconciler.kinds.subjects.subject_part import PartList, SubjectPart
 from reconciler.model.resource import Address
 
 SHAPES = ("retention", "subjects", "subject_transform", "sources", "mirror")
@@ -96,12 +95,13 @@ def _causes_by_address(stream: str, view: View) -> Mapping[Address, _UnwantedCau
     if own and own.touches("retention") and (turns_to_interest(own) or is_unused(own)):
         return {}
     by_address: dict[Address, _UnwantedCause] = {}
-    left = list(unwanted.lost)
+    lost, blamed = PartList(unwanted.lost), set[SubjectPart]()
     for address in dict.fromkeys(_possible_causes(stream, view)):
-        taken = [part for part in left if _is_cause(address, stream, part, view)]
-        if taken:
+        subjects = _subjects_given_up(address, stream, view)
+        near = dict.fromkeys(part for subject in subjects for part in lost.colliding(subject))
+        if taken := [part for part in near if part not in blamed]:
             by_address[address] = _UnwantedCause(stream, taken, unwanted)
-            left = [part for part in left if part not in taken]
+            blamed.update(taken)
     return by_address
 
 
@@ -124,19 +124,17 @@ def _possible_causes(stream: str, view: View) -> Iterator[Address]:
         yield own
 
 
-def _is_cause(address: Address, stream: str, part: SubjectPart, view: View) -> bool:
-    """Does this change take away somebody who wanted it?"""
+def _subjects_given_up(address: Address, stream: str, view: View) -> Sequence[str]:
+    """What somebody wanted who goes with this change, or wants something else; everything if it is the stream itself."""
     change = view.changes.get(address)
     if change is None or change.action not in (Action.UPDATE, Action.REPLACE, Action.DELETE):
-        return False
+        return ()
     if address == Address.of("stream", stream):
-        return True
+        return EVERYTHING
     if address.kind == "consumer":
-        wanted = filters_of(change.live.config) if change.live else ()
         goes = change.action is Action.DELETE or change.touches(*FILTERS)
-        return goes and any(collide(subject, part.subject) for subject in wanted)
-    goes = change.action is Action.DELETE or change.touches("sources", "mirror")
-    return goes and address.kind != "consumer"
+        return filters_of(change.live.config) if goes and change.live else ()
+    return EVERYTHING if change.action is Action.DELETE or change.touches("sources", "mirror") else ()
 
 
 RULES = (publishes_for_nobody,)

@@ -10,6 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
+from reconciler.kinds.fields.words import few
 from reconciler.kinds.group_records.member_subjects import group_subjects
 from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.stream_config.origins import feeds_in_other_accounts
@@ -165,7 +166,7 @@ def readers_as_applied(stream: str, view: View) -> Iterator[Reader]:
         owned = view.ledger.get(address)
         if owned and owned.topology != view.topology and named_filters(owned.applied) != named_filters(info["config"]):
             for _, reader in _readers_on_record(address, owned, view):
-                wants = ", ".join(reader.filters) or "everything"
+                wants = few(reader.filters) or "everything"
                 yield replace(reader, label=f"{reader.label} as {owned.topology} applied it ({wants})")
 
 

@@ -29,7 +29,7 @@ from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TI
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import nanoseconds_between
-from reconciler.kinds.fields.words import amount, listed, some, verb
+from reconciler.kinds.fields.words import amount, listed_few, some, verb
 from reconciler.kinds.losses.unprocessed import unprocessed_messages
 from reconciler.kinds.losses.unwanted import NEED_READERS, when_full_text
 from reconciler.kinds.subjects.filters import filters_of
@@ -376,7 +376,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
         return
     if not is_same_filter(moved.change) and filter_change.judge(moved.change, moved.view) is None:
         after = filters_of(moved.change.wanted)
-        yield note(f"from then on clients get messages on {listed(after)}")
+        yield note(f"from then on clients get messages on {listed_few(after, 5)}")
 
 
 @notes_of(609)

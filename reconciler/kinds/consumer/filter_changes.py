@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.filter_counts import FilterChange, FilterCounts, counts_of, filter_change_of, starts_over
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, verb
+from reconciler.kinds.fields.words import amount, consent_to, listed_few, share, some, verb
 from reconciler.kinds.losses.lagging import keeping_sentence
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, subjects_kept_by
 from reconciler.kinds.subjects.subject_lists import any_collide
@@ -178,7 +178,7 @@ def _unfiltered_readers_clause(change: Change, view: View) -> str:
 def _position_sentence(move: FilterChange, retention: str, passed: int) -> str:
     """What it gets from now on; on a work queue, a consumer that takes more starts over."""
     only = "" if move.is_listed else "only "
-    subjects = "everything" if tuple(move.after) == EVERYTHING else f"{only}what matches {listed(list(move.after))}"
+    subjects = "everything" if tuple(move.after) == EVERYTHING else f"{only}what matches {listed_few(move.after, 5)}"
     if starts_over(move, retention):
         return f"it starts over and gets {subjects}"
     if move.point is not None:

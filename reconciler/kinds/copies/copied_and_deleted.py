@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies, live_streams
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import amount, in_words, listed, some
+from reconciler.kinds.fields.words import amount, in_words, listed_few, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import NewSource, draining_sources, retention_afterwards
 from reconciler.kinds.losses.unprocessed import claimed_messages, given_up_messages
@@ -210,7 +210,7 @@ def _feeding_consumers(origin: str, view: View) -> Iterator[Mapping[str, Json]]:
 
 def _deletion_text(goes: Amount, later: Sequence[str]) -> str:
     at_once = f"{amount(goes, 'message')} at apply" if goes.most else "none at apply"
-    new = "new ones" if list(later) == [">"] else f"new ones on {listed(list(later))}"
+    new = "new ones" if list(later) == [">"] else f"new ones on {listed_few(later, 5)}"
     return f"{at_once}, and {new} from then on" if later else at_once
 
 

@@ -11,7 +11,7 @@ from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
+from reconciler.kinds.fields.words import consent_to, listed_few, size, some, verb
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import refused_publishers_sentence
@@ -120,7 +120,7 @@ def _caveat_about_subjects(change: Change, view: View) -> str:
         for subject in kind.as_stream(change.desired).get("subjects") or ()
     ]
     return (
-        f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {listed(subjects)}, where clients of {name} "
+        f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {listed_few(subjects, 5)}, where clients of {name} "
         "do not look"
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from reconciler.changes.consent import allow_entry
 from reconciler.changes.renaming import Renaming, removal_text
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import listed
+from reconciler.kinds.fields.words import listed_few
 from reconciler.model.resource import Address
 
 
@@ -88,7 +88,7 @@ def emptying_instructions(renaming: Renaming) -> list[str]:
     """Steps after which neither the stream nor the queue of an elastic group holds a message that the group takes."""
     old, new, stream = renaming.old, renaming.new, renaming.old.stream
     filters = [filter_["filter"] for filter_ in renaming.live.get("partitioning_filters") or ()]
-    messages = f"messages on {listed(filters)}" if filters else "messages"
+    messages = f"messages on {listed_few(filters, 5)}" if filters else "messages"
     leftovers = (
         " This server may keep messages there forever: those that two queues copied at once. If some stay, the members of "
         f"{new.name} process them again."

@@ -16,7 +16,7 @@ from reconciler.kinds.elastic_group.queue_stream import (
 )
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import moment
-from reconciler.kinds.fields.words import in_words, listed, outside, some
+from reconciler.kinds.fields.words import in_words, listed, listed_few, outside, some
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.group_records.group_rules import migrate_command
 from reconciler.kinds.group_records.member_subjects import taken_subjects
@@ -155,7 +155,7 @@ def unfitting_partitioning(group: Group, _evidence: Evidence) -> Iterator[Diagno
     if bare:
         yield warning(
             "GR126", group.address,
-            f"the transform `{covered}` of {group.stream} does not cover {listed(bare)}: messages there are stored without a "
+            f"the transform `{covered}` of {group.stream} does not cover {listed_few(bare, 5)}: messages there are stored without a "
             "partition number, unless publishers send one, and members get only those that have one",
             "if they are for this group, widen the transform's src; if not, leave it as it is",
         )  # fmt: skip

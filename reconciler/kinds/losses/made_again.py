@@ -18,7 +18,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_15
-from reconciler.kinds.fields.words import consent_to, few, listed, some
+from reconciler.kinds.fields.words import consent_to, few, listed, listed_few, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import last_copy_question
 from reconciler.kinds.losses.over_limit import OwnName, as_named
@@ -519,7 +519,7 @@ def _copy_filters_text(copied: Json) -> str:
     """What of it is copied, if not all."""
     filters = [transform.get("src") for transform in copied.get("subject_transforms") or () if transform.get("src")]
     filters += [copied["filter_subject"]] if copied.get("filter_subject") else []
-    return f" (only {listed(filters)} is copied)" if filters else ""
+    return f" (only {listed_few(filters, 5)} is copied)" if filters else ""
 
 
 def _restarting_consumers_text(change: Change, view: View) -> Iterator[str]:

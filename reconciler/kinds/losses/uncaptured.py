@@ -13,7 +13,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
+from reconciler.kinds.fields.words import amount, few, in_words, listed_few, outside, some, verb
 from reconciler.kinds.losses import over_limit, shrinking
 from reconciler.kinds.losses.over_limit import Loss
 from reconciler.kinds.losses.schedules_and_counters import may_fire
@@ -101,7 +101,9 @@ def subject_removed(change: Change, view: View) -> Found:
     stored_elsewhere = SubjectList([*(change.becomes("subjects") or ()), *parts])
     lost = [outside(subject, stored_elsewhere.colliding(subject)) for subject in gone if subject not in taken]
     texts = (
-        [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"]
+        [
+            f"messages published on {listed_few(lost, 5)} will no longer be stored, and publishers get an error (no responders)"
+        ]
         if lost
         else []
     )
@@ -144,7 +146,7 @@ def _takeover_texts(change: Change, taken: dict[str, str], parts: dict[str, str]
             subject if subject in parts else outside(subject, kept.colliding(subject))
         )
     return [
-        f"messages published on {listed(subjects)} will be stored in {other} instead{then}"
+        f"messages published on {listed_few(subjects, 5)} will be stored in {other} instead{then}"
         for (other, then), subjects in by_taker.items()
     ]
 
@@ -214,7 +216,7 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
         if not got and reader.subjects.colliding(subject):
             nothing.append(reader.label)
         elif not_inside(wanted, got):
-            less.append(f"; {reader.label}, which reads {stream}, gets only {listed(got)} of them")
+            less.append(f"; {reader.label}, which reads {stream}, gets only {listed_few(got, 5)} of them")
     is_single = len(nothing) == 1
     who = f"{few(nothing)}, which read{'s' if is_single else ''} {stream},"
     return (f"; {who} {'gets' if is_single else 'get'} none of them" if nothing else "") + "".join(less)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, refusal
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.engine.bindings import passed_in_flight
 from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.losses import dependants
@@ -74,7 +74,8 @@ def staying_consumer_test(stream: str, view: View, counts: ConsumerTest = any_co
     return lambda info: counts(info) and id(info) not in going
 
 
-def consumers_afterwards(stream: str, view: View) -> dict[str, Config]:
+@once_per_view
+def consumers_afterwards(stream: str, view: View) -> Mapping[str, Config]:
     """Configurations of its consumers once this plan is applied, by their names."""
     changes = {change.address.name: change for change in view.children(stream, "consumer")}
     live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}

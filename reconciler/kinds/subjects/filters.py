@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.fields.canonical_form import SECOND
 from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_lists import intersections, not_inside
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Address, Config, Json
 
 ACK_WAIT = 30 * SECOND
 
@@ -129,11 +130,14 @@ def partly_lost_subjects(change: Change) -> list[str]:
 
 def handed_over_subjects(change: Change, view: View) -> list[str]:
     """What other consumers of the stream take of what it gives up, in the same plan."""
-    stream, given = change.address.stream, lost_subjects(change)
-    taken = (
-        subject
-        for taker in (view.children(stream, "consumer") if given else ())
-        if taker.action.writes and taker.address != change.address
-        for subject in gained_subjects(taker)
-    )
-    return intersections(given, taken)
+    given = lost_subjects(change)
+    gained = _subjects_gained(change.address.stream, view)
+    near = (pair for subject in given for pair in gained.near(subject))
+    return intersections(given, [subject for taker, subject in near if taker != change.address])
+
+
+@once_per_view
+def _subjects_gained(stream: str, view: View) -> SubjectIndex[Address]:
+    """What consumers of the stream take that they did not have."""
+    takers = (taker for taker in view.children(stream, "consumer") if taker.action.writes)
+    return SubjectIndex((taker.address, subject) for taker in takers for subject in gained_subjects(taker))

@@ -70,6 +70,10 @@ class PartList:
         """Those of them that may have something in common with this subject."""
         return [part for part, _ in self._index.near(subject)]
 
+    def colliding(self, subject: str) -> list[SubjectPart]:
+        """Those of them whose pattern has something in common with this subject."""
+        return [part for part in self.near(subject) if collide(subject, part.subject)]
+
     def of(self, wanted: str) -> list[SubjectPart]:
         """What a filter matches of them."""
         return [both for part in self.near(wanted) if (both := part.of(wanted))]
