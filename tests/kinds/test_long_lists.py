@@ -58,9 +58,9 @@ def _other_filters(retention: str, after: Callable[[int], list[str]]) -> Files:
 
 
 CASES: dict[str, Files] = {
+    "only what somebody wants is stored": _interest,
     "a subject and a filter go": _one_less,
     "half of the subjects and filters are others": _half_others,
-    "only what somebody wants is stored": _interest,
     "consumers of a work queue exchange filters": _other_filters("workqueue", lambda n: _subjects(n)[::-1]),
     "consumers of an interest stream get new filters": _other_filters("interest", lambda n: _subjects(n, "y")),
 }

@@ -151,6 +151,13 @@ def test_a_long_list_says_what_comes_and_what_goes() -> None:
     assert "              with [orders.new]\n              (19 items unchanged)\n" in text
 
 
+def test_a_long_list_of_which_nothing_stays_shows_both_sides() -> None:
+    live, desired = ([f"orders.{side}-{i:02}.created" for i in range(20)] for side in ("old", "new"))
+    text = plan_text(plan(update("stream/S", field("subjects", live, desired))))
+    assert "unchanged)" not in text
+    assert "              → [orders.new-00.created, " in text
+
+
 def test_a_given_consent_is_shown_with_its_reason() -> None:
     change = limit_lowered()
     given = verdict("ST301", "limit-lowered", Outcome.NEEDS_CONSENT, "12 messages go.", consented="old logs")

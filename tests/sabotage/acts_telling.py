@@ -175,6 +175,13 @@ FORMATS = (
         seen_by=("tests/report/test_markdown.py::test_what_a_comment_never_shows_is_no_part_of_it",),
     ),
     Act(
+        name="of a long list of which nothing stays, 0 items are said to be unchanged",
+        file="reconciler/report/document/piece_lines.py",
+        before="    if not items.kept or not (items.gone or items.new):",
+        after="    if not (items.gone or items.new):",
+        seen_by=("tests/report/test_text.py::test_a_long_list_of_which_nothing_stays_shows_both_sides",),
+    ),
+    Act(
         name="consent to copy reaches the terminal with the control characters of a name",
         file="reconciler/report/document/piece_lines.py",
         before="{visible(piece.consent.entry)}",

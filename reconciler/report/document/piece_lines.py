@@ -89,7 +89,7 @@ def _value_lines(head: str, value: str, row: pieces.DifferenceRow, paper: Paper)
 
 
 def _list_change_texts(row: pieces.DifferenceRow, items: pieces.ListChange) -> list[str]:
-    if not (items.gone or items.new):
+    if not items.kept or not (items.gone or items.new):
         return [row.before, f"→ {row.after}"]
     sides = (("without", items.gone), ("with", items.new))
     return [*(f"{word} {side}" for word, side in sides if side), f"({counted(items.kept, 'item')} unchanged)"]
