@@ -38,7 +38,10 @@ class SubjectIndex(Generic[Owner]):
             if token.startswith(">"):
                 node.tails.append(entry)
                 return
-            node = node.next.setdefault(_wildcard_or_token(token), _Node())
+            key = _wildcard_or_token(token)
+            if key not in node.next:
+                node.next[key] = _Node()
+            node = node.next[key]
         node.ends.append(entry)
 
     def near(self, subject: str) -> list[tuple[Owner, str]]:
