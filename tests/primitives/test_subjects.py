@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from itertools import combinations, product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.kinds.subjects.subject_lists import SubjectList
+from reconciler.kinds.subjects.subject_lists import (
+    SubjectList,
+    any_collide_among,
+    colliding,
+    intersections,
+    not_inside,
+    widest_subjects,
+)
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, matches, name_problem
 from tests.primitives.echo import Server
 from tests.support.accounts import Account
@@ -50,6 +57,20 @@ def test_what_others_cover_matches_nothing_else(one: str, others: list[str]) -> 
     covered = _everything(one) <= {literal for other in others for literal in _everything(other)}
     assert covered or not SubjectList(others).covers(one)
     assert SubjectList(others).covers(one) or not any(is_subset(one, other) for other in others)
+
+
+@given(st.lists(patterns, max_size=6), st.lists(patterns, max_size=6))
+def test_lists_answer_as_if_all_were_compared_with_all(some: list[str], others: list[str]) -> None:
+    assert colliding(some, others) == [one for one in some if any(collide(one, other) for other in others)]
+    assert not_inside(some, others) == [one for one in some if not any(is_subset(one, other) for other in others)]
+    assert any_collide_among(some) == any(collide(one, other) for one, other in combinations(some, 2))
+    wider = {one for one in some if any(one != other and is_subset(one, other) for other in some)}
+    assert widest_subjects(some) == [one for one in dict.fromkeys(some) if one not in wider]
+    assert _everything_of(intersections(some, others)) == _everything_of(some) & _everything_of(others)
+
+
+def _everything_of(subjects: list[str]) -> set[str]:
+    return {literal for subject in subjects for literal in _everything(subject)}
 
 
 def test_a_subject_in_two_parts_is_covered_by_both() -> None:

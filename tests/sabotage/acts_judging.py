@@ -3504,6 +3504,13 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_long_lists.py::test_four_times_as_many_take_about_four_times_as_long",),
     ),
     Act(
+        name="filters of which two overlap are taken for such that exclude each other",
+        file="reconciler/kinds/subjects/subject_lists.py",
+        before="len(every.colliding(subject)) > 1",
+        after="len(every.colliding(subject)) > 2",
+        seen_by=("tests/primitives/test_subjects.py::test_lists_answer_as_if_all_were_compared_with_all",),
+    ),
+    Act(
         name="each of many consumers is compared with all others when its filters change",
         file="reconciler/kinds/consumer/taking_over.py",
         before="for subject in subjects for taker, _ in index.near(subject)}",

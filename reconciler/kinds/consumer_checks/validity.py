@@ -260,9 +260,8 @@ def overlapping_filters(change: Change, view: View) -> Found:
     }
     index = SubjectIndex(filters.items())
     for are_related, (position, one) in product(relations, filters.items()):
-        related = [other for other, theirs in index.near(one) if other != position and are_related(one, theirs)]
-        if related:
-            other = filters[min(related)]
+        near = (theirs for place, theirs in index.near(one) if place != position)
+        if (other := next((theirs for theirs in near if are_related(one, theirs)), None)) is not None:
             return Finding(
                 outcome=Outcome.REFUSED,
                 path=f"filter_subjects[{position}]",

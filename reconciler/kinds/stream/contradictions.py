@@ -49,9 +49,10 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
     subjects = storable_subjects(change.desired.config if change.desired else {})
     index = SubjectIndex(subjects.items())
     for position, subject in subjects.items():
-        earlier = [other for other, theirs in index.near(subject) if other < position and collide(subject, theirs)]
-        if earlier:
-            message = f"`{subject}` overlaps with `{subjects[min(earlier)]}` of the same stream"
+        near = index.near(subject)
+        earlier = next((theirs for other, theirs in near if other < position and collide(subject, theirs)), None)
+        if earlier is not None:
+            message = f"`{subject}` overlaps with `{earlier}` of the same stream"
             yield objection(f"subjects[{position}]", message, "keep the wider one of the two")
 
 
